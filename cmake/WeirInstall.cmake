@@ -1,0 +1,32 @@
+# find_package(weir) gives weir::weir and the layers below it; pkg-config knows the same as `weir`.
+include(GNUInstallDirs)
+include(CMakePackageConfigHelpers)
+
+get_property(exported GLOBAL PROPERTY WEIR_EXPORTED)
+install(TARGETS ${exported} EXPORT weir_targets
+  ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
+  FILE_SET HEADERS DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+
+set(package_folder ${CMAKE_INSTALL_LIBDIR}/cmake/weir)
+install(EXPORT weir_targets NAMESPACE weir:: FILE weirConfig.cmake DESTINATION ${package_folder})
+write_basic_package_version_file("${PROJECT_BINARY_DIR}/weirConfigVersion.cmake"
+  COMPATIBILITY SameMajorVersion)
+install(FILES "${PROJECT_BINARY_DIR}/weirConfigVersion.cmake" DESTINATION ${package_folder})
+
+# Dependents first, as a static link wants them.
+set(WEIR_ARCHIVES "")
+foreach(target IN ITEMS weir_local weir_limit)
+  get_target_property(type ${target} TYPE)
+  if(type STREQUAL "STATIC_LIBRARY")
+    string(APPEND WEIR_ARCHIVES " -l${target}")
+  endif()
+endforeach()
+# Relative to the file itself, so that an installed tree can be moved.
+file(RELATIVE_PATH WEIR_INCLUDE_FROM_PC
+  "${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig" "${CMAKE_INSTALL_FULL_INCLUDEDIR}")
+configure_file("${PROJECT_SOURCE_DIR}/cmake/weir.pc.in" "${PROJECT_BINARY_DIR}/weir.pc" @ONLY)
+install(FILES "${PROJECT_BINARY_DIR}/weir.pc" DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+
+if(TARGET weir)
+  install(TARGETS weir RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+endif()

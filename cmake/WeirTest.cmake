@@ -1,0 +1,85 @@
+# The ways to add a test. Each label has a target <label>_tests that builds what the label runs.
+include(GoogleTest)
+
+foreach(label IN ITEMS fast slow redis net fuzz bench_smoke tsan)
+  add_custom_target(${label}_tests)
+endforeach()
+
+if(WEIR_BUILD_TESTS)
+  find_package(GTest REQUIRED)
+endif()
+if(WEIR_BUILD_BENCH)
+  find_package(benchmark REQUIRED)
+endif()
+
+# What every program below has: the include roots, and a place in <label>_tests.
+function(weir_test_program name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "LABEL;SOURCES;LIBRARIES")
+  add_executable(${name} ${arg_SOURCES})
+  target_include_directories(${name} PRIVATE "${PROJECT_SOURCE_DIR}" "${PROJECT_SOURCE_DIR}/src")
+  target_link_libraries(${name} PRIVATE ${arg_LIBRARIES})
+  foreach(label IN LISTS arg_LABEL)
+    add_dependencies(${label}_tests ${name})
+  endforeach()
+endfunction()
+
+# weir_test(NAME resp_test LABEL fast [tsan] SOURCES resp_test.cpp [LIBRARIES weir_wire]
+#           [TIMEOUT seconds])
+#
+# A GoogleTest executable; each of its TESTs is one ctest. A test that is to run under the thread
+# sanitizer carries the label tsan too.
+function(weir_test)
+  cmake_parse_arguments(PARSE_ARGV 0 arg "" "NAME;TIMEOUT" "LABEL;SOURCES;LIBRARIES")
+  if(NOT arg_LABEL)
+    message(FATAL_ERROR "weir_test(${arg_NAME}): say LABEL fast, slow, redis or net.")
+  endif()
+  if(NOT arg_TIMEOUT)
+    set(arg_TIMEOUT 120)
+  endif()
+  weir_test_program(${arg_NAME} LABEL ${arg_LABEL} SOURCES ${arg_SOURCES}
+    LIBRARIES ${arg_LIBRARIES} GTest::gmock GTest::gtest_main)
+  # Listing the tests when ctest starts, not after each link, keeps a build from running programs.
+  gtest_discover_tests(${arg_NAME} DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60
+    PROPERTIES TIMEOUT ${arg_TIMEOUT})
+  # gtest_discover_tests() would take the second of two labels for a property's name.
+  set(labels_file "${CMAKE_CURRENT_BINARY_DIR}/${arg_NAME}_labels.cmake")
+  file(CONFIGURE OUTPUT "${labels_file}" @ONLY CONTENT [[
+if(@arg_NAME@_TESTS)
+  set_tests_properties(${@arg_NAME@_TESTS} PROPERTIES LABELS "@arg_LABEL@")
+endif()
+]])
+  set_property(DIRECTORY APPEND PROPERTY TEST_INCLUDE_FILES "${labels_file}")
+endfunction()
+
+# weir_fuzz_target(NAME resp SOURCES resp_fuzz.cpp [LIBRARIES weir_wire])
+#
+# SOURCES define LLVMFuzzerTestOneInput. Under the fuzz preset this is a libFuzzer program;
+# elsewhere it is a ctest (label fuzz) that replays every file of test/fuzz/corpus/<NAME>/.
+function(weir_fuzz_target)
+  cmake_parse_arguments(PARSE_ARGV 0 arg "" "NAME" "SOURCES;LIBRARIES")
+  set(target fuzz_${arg_NAME})
+  weir_test_program(${target} LABEL fuzz SOURCES ${arg_SOURCES} LIBRARIES ${arg_LIBRARIES})
+  set_target_properties(${target} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/fuzz")
+  if(WEIR_FUZZ)
+    target_link_options(${target} PRIVATE -fsanitize=fuzzer)
+    return()
+  endif()
+  target_sources(${target} PRIVATE "${PROJECT_SOURCE_DIR}/test/fuzz/replay.cpp")
+  add_test(NAME fuzz.${arg_NAME}
+    COMMAND ${target} "${PROJECT_SOURCE_DIR}/test/fuzz/corpus/${arg_NAME}")
+  set_tests_properties(fuzz.${arg_NAME} PROPERTIES LABELS fuzz TIMEOUT 120)
+endfunction()
+
+# weir_benchmark(NAME how_fast_is_a_grant SOURCES how_fast_is_a_grant.cpp [LIBRARIES weir_local])
+#
+# A Google Benchmark program in build/<preset>/benchmarks/, and a ctest (label bench_smoke) that
+# runs it just long enough to see that it works.
+function(weir_benchmark)
+  cmake_parse_arguments(PARSE_ARGV 0 arg "" "NAME" "SOURCES;LIBRARIES")
+  weir_test_program(${arg_NAME} LABEL bench_smoke SOURCES ${arg_SOURCES}
+    LIBRARIES ${arg_LIBRARIES} benchmark::benchmark_main)
+  set_target_properties(${arg_NAME}
+    PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/benchmarks")
+  add_test(NAME bench.${arg_NAME} COMMAND ${arg_NAME} --benchmark_min_time=0.001)
+  set_tests_properties(bench.${arg_NAME} PROPERTIES LABELS bench_smoke TIMEOUT 120)
+endfunction()

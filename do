@@ -1,0 +1,255 @@
+#!/usr/bin/env bash
+# Everything one does with weir: ./do help. Installs what is missing first (Debian 12 packages).
+set -euo pipefail
+
+caller_folder=$PWD
+root=$(dirname -- "$(readlink -f -- "${BASH_SOURCE[0]}")")
+cd -- "$root"
+jobs=$(nproc)
+
+build_packages=(g++ cmake ninja-build ccache libboost1.81-dev libcli11-dev libspdlog-dev libfmt-dev)
+bench_packages=(libbenchmark-dev)
+test_packages=(libgtest-dev libgmock-dev librapidcheck-dev redis-server redis-tools libhiredis-dev
+  liblua5.1-0-dev python3 python3-redis clang-14 libclang-rt-14-dev curl procps pkg-config)
+lint_packages=(clang-format-14 clang-tidy-14 python3)
+change_labels='fast|redis|net|must_not_compile|bench_smoke|fuzz'
+
+help() {
+  cat <<'HELP'
+./do run [ARG...]     build weir and start the server: weir serve ARG... (Ctrl-C stops it)
+./do test [--all]     the tests a change must pass, then the fast ones under sanitizers;
+                      --all adds the slow ones
+./do build [PRESET]   build/release/weir; with a PRESET, everything of build/PRESET:
+                      release, dev, asan, tsan, fuzz or coverage
+./do lint             format, style, include arrows, clang-tidy
+./do bench [--smoke]  every benchmark; --smoke only sees that they run
+./do fuzz [SECONDS]   fuzz each target so long (60)
+./do help             this page
+
+Each verb installs the Debian packages it lacks. The first build takes minutes, the next seconds.
+HELP
+}
+
+say() { printf '== %s\n' "$*"; }
+
+die() {  # die "what is wrong" "what to do next"
+  printf '\n./do: %s\n      %s\n' "$1" "$2" >&2
+  exit 1
+}
+
+# ---- What is missing ----
+
+as_root() {
+  if [[ $EUID == 0 ]]; then "$@"; else sudo "$@"; fi
+}
+
+# The redis-server package starts a server and has it start at boot; the tests start their own.
+install_without_services() {
+  local policy=/usr/sbin/policy-rc.d status=0
+  if [[ -e $policy ]]; then
+    policy=
+  else
+    printf '#!/bin/sh\nexit 101\n' | as_root tee "$policy" >/dev/null
+    as_root chmod 755 "$policy"
+  fi
+  as_root env DEBIAN_FRONTEND=noninteractive \
+    apt-get install --yes --quiet --no-install-recommends "$@" || status=$?
+  if [[ -n $policy ]]; then as_root rm -f "$policy"; fi
+  if [[ " $* " == *" redis-server "* && -d /run/systemd/system ]]; then
+    as_root systemctl disable --now --quiet redis-server || true
+  fi
+  return "$status"
+}
+
+need() {  # need PACKAGE...
+  command -v dpkg-query >/dev/null || return 0  # not a Debian: the build will say what it lacks
+  local present package
+  local -a missing=()
+  present=$(dpkg-query --show --showformat '${db:Status-Abbrev} ${Package}\n' "$@" 2>/dev/null ||
+    true)
+  for package in "$@"; do
+    [[ $'\n'$present$'\n' == *$'\nii  '"$package"$'\n'* ]] || missing+=("$package")
+  done
+  if ((${#missing[@]} == 0)); then return; fi
+
+  local by_hand="apt-get install ${missing[*]}"
+  if [[ $EUID != 0 ]] && ! command -v sudo >/dev/null; then
+    die "missing packages, and no sudo to install them" "As root: $by_hand"
+  fi
+  say "installing ${missing[*]}"
+  as_root apt-get update --quiet ||
+    die "apt-get update failed" "Check the network and /etc/apt, then again, or: $by_hand"
+  install_without_services "${missing[@]}" ||
+    die "apt-get install failed" "The names are those of Debian 12. See above, then try: $by_hand"
+}
+
+# ---- Building and testing ----
+
+configure() {  # configure PRESET [-DNAME=VALUE...]
+  local preset=$1 log
+  shift
+  mkdir -p build
+  log=build/configure-$preset.log
+  if ! cmake --preset "$preset" "$@" >"$log" 2>&1; then
+    cat "$log" >&2
+    die "CMake could not configure build/$preset" "If the tree was moved: rm -r build/$preset"
+  fi
+}
+
+compile() {  # compile PRESET [TARGET...]
+  local preset=$1
+  shift
+  cmake --build "build/$preset" --parallel "$jobs" ${1:+--target "$@"} ||
+    die "build/$preset did not build" "The first error above is the one to mend."
+}
+
+build_weir() {
+  need "${build_packages[@]}"
+  # Whoever only runs weir needs no test packages; a tree set up for tests stays so.
+  if [[ -e build/release/build.ninja ]]; then
+    configure release
+  else
+    configure release -DWEIR_BUILD_TESTS=OFF -DWEIR_BUILD_BENCH=OFF
+  fi
+  compile release weir
+}
+
+stage_count=0
+failed_stages=()
+stage_times=()
+
+stage() {  # stage "NAME" COMMAND...: runs it with its time told; a failure is kept for the end
+  local name=$1 started=$SECONDS result=passed
+  shift
+  stage_count=$((stage_count + 1))
+  printf '\n'
+  say "stage $stage_count: $name"
+  if ! "$@"; then
+    failed_stages+=("$name")
+    result=FAILED
+  fi
+  stage_times+=("$(printf '%5d s  %s  %s' $((SECONDS - started)) "$result" "$name")")
+  say "stage $stage_count: $result after $((SECONDS - started)) s"
+}
+
+run_labels() {  # run_labels PRESET LABELS
+  # These sanitizers do not know the wide address randomisation of newer kernels.
+  local -a same_addresses=()
+  if [[ $1 != release ]] && setarch --addr-no-randomize true 2>/dev/null; then
+    same_addresses=(setarch --addr-no-randomize)
+  fi
+  UBSAN_OPTIONS=print_stacktrace=1 TSAN_OPTIONS=halt_on_error=1 \
+    "${same_addresses[@]}" ctest --test-dir "build/$1" --label-regex "^($2)\$" --parallel 2 \
+    --output-on-failure --no-tests=error 2>&1 | tee "build/ctest-$1.log"
+}
+
+closing_lines() {  # closing_lines PRESET: what ctest said at the end
+  printf '\n== ctest in build/%s\n' "$1"
+  if ! grep -q 'tests passed' "build/ctest-$1.log"; then
+    tail -n 5 "build/ctest-$1.log"
+    return
+  fi
+  sed -n '/tests passed/,$p' "build/ctest-$1.log"
+}
+
+test_change() {
+  local labels=$change_labels preset
+  case ${1:-} in
+    '') ;;
+    --all) labels+='|slow' ;;
+    *) die "test knows --all, not '$1'" "See: ./do help" ;;
+  esac
+  need "${build_packages[@]}" "${test_packages[@]}" "${bench_packages[@]}"
+
+  configure release -DWEIR_BUILD_TESTS=ON -DWEIR_BUILD_BENCH=ON
+  stage 'build release' compile release
+  stage "test release ($labels)" run_labels release "$labels"
+  configure asan
+  stage 'build asan (fast and fuzz tests)' compile asan fast_tests fuzz_tests
+  stage 'test asan (fast and fuzz tests)' run_labels asan 'fast|fuzz'
+  configure tsan
+  stage 'build tsan (tests with that label)' compile tsan tsan_tests
+  stage 'test tsan (tests with that label)' run_labels tsan tsan
+
+  printf '\n== stages\n'
+  printf '%s\n' "${stage_times[@]}"
+  if ((${#failed_stages[@]})); then
+    printf '\n%d stage(s) failed. One test again, in full:\n' "${#failed_stages[@]}"
+    printf '  ctest --test-dir build/release --verbose --tests-regex NAME\n'
+  fi
+  for preset in tsan asan release; do closing_lines "$preset"; done
+  ((${#failed_stages[@]} == 0))
+}
+
+# ---- The verbs ----
+
+build() {
+  if [[ $# == 0 ]]; then
+    build_weir
+    say "build/release/weir"
+    return
+  fi
+  case $1 in
+    release | dev | asan | tsan | fuzz | coverage) ;;
+    *) die "there is no preset '$1'" "See: ./do help" ;;
+  esac
+  need "${build_packages[@]}" "${test_packages[@]}" "${bench_packages[@]}"
+  if [[ $1 == release ]]; then set -- release -DWEIR_BUILD_TESTS=ON -DWEIR_BUILD_BENCH=ON; fi
+  configure "$@"
+  cmake --build --preset "$1" --parallel "$jobs" ||
+    die "build/$1 did not build" "The first error above is the one to mend."
+}
+
+run() {
+  build_weir
+  cd -- "$caller_folder"  # so that a FILE among the arguments means the caller's
+  exec "$root/build/release/weir" serve "$@"
+}
+
+lint() {
+  need "${build_packages[@]}" "${test_packages[@]}" "${bench_packages[@]}" "${lint_packages[@]}"
+  configure release -DWEIR_BUILD_TESTS=ON -DWEIR_BUILD_BENCH=ON  # for compile_commands.json
+  /usr/bin/python3 lint/lint.py
+}
+
+bench() {
+  need "${build_packages[@]}" "${test_packages[@]}" "${bench_packages[@]}"
+  configure release -DWEIR_BUILD_TESTS=ON -DWEIR_BUILD_BENCH=ON
+  compile release bench_smoke_tests
+  if [[ ${1:-} == --smoke ]]; then
+    run_labels release bench_smoke
+    return
+  fi
+  local program
+  for program in build/release/benchmarks/*; do
+    say "${program##*/}"
+    "$program"
+  done
+}
+
+fuzz() {
+  local seconds=${1:-60} program name
+  [[ $seconds =~ ^[1-9][0-9]*$ ]] || die "'$seconds' is no number of seconds" "See: ./do help"
+  need "${build_packages[@]}" "${test_packages[@]}"
+  configure fuzz
+  compile fuzz fuzz_tests
+  for program in build/fuzz/fuzz/fuzz_*; do
+    name=${program##*/fuzz_}
+    say "$name, $seconds s"
+    mkdir -p "build/fuzz/corpus/$name" "build/fuzz/crashes"
+    "$program" -max_total_time="$seconds" -timeout=10 \
+      -artifact_prefix="build/fuzz/crashes/$name-" \
+      "build/fuzz/corpus/$name" "test/fuzz/corpus/$name" ||
+      die "$name: an input failed; it is in build/fuzz/crashes" \
+        "Again: $program FILE. Once mended, keep the file in test/fuzz/corpus/$name."
+  done
+}
+
+verb=${1:-help}
+shift || true
+case $verb in
+  run | build | lint | bench | fuzz) "$verb" "$@" ;;
+  test) test_change "$@" ;;
+  help | -h | --help) help ;;
+  *) help >&2; die "there is no verb '$verb'" "See above." ;;
+esac

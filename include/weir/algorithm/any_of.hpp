@@ -1,0 +1,140 @@
+// One of several algorithms, chosen at run time.
+#pragma once
+
+#include <variant>
+
+#include "weir/algorithm/concept.hpp"
+
+namespace weir {
+
+/// One of the algorithms named, chosen when the limit is configured; every promise is that of the
+/// one chosen. A state that another algorithm left counts as never seen.
+template <Algorithm... Ms>
+struct AnyOf {
+  using Config = std::variant<typename Ms::Config...>;
+  using State = std::variant<typename Ms::State...>;
+
+  static Cost capacity(const Config& config) noexcept {
+    return visit(config, [](auto m, const auto& chosen) { return Machine<decltype(m)>::capacity(chosen); });
+  }
+  static std::optional<Span> own_wait(const Config& config, Cost cost) noexcept {
+    return visit(config, [&](auto m, const auto& chosen) {
+      return Machine<decltype(m)>::own_wait(chosen, cost);
+    });
+  }
+  static Decision step(const Config& config, State& state, const Request& request) {
+    return visit(config, [&](auto m, const auto& chosen) {
+      using M = Machine<decltype(m)>;
+      if (auto* kept = std::get_if<typename M::State>(&state)) {
+        return weir::step<M>(chosen, *kept, request);
+      }
+      typename M::State first;
+      const Decision decision = weir::step<M>(chosen, first, request);
+      if (first != typename M::State{}) state = std::move(first);  // a refusal leaves all as it was
+      return decision;
+    });
+  }
+  static Decision peek(const Config& config, const State& state, const Request& request) noexcept {
+    return visit(config, [&](auto m, const auto& chosen) {
+      using M = Machine<decltype(m)>;
+      return weir::peek<M>(chosen, kept<M>(state), request);
+    });
+  }
+  static Instant earliest(const Config& config, const State& state, Instant now,
+                          Cost cost) noexcept {
+    return visit(config, [&](auto m, const auto& chosen) {
+      using M = Machine<decltype(m)>;
+      return M::earliest(chosen, kept<M>(state), now, cost);
+    });
+  }
+  static void refuse(const Config& config, State& state, Instant now, Span patience, Cost cost) {
+    visit(config, [&](auto m, const auto& chosen) {
+      using M = Machine<decltype(m)>;
+      if constexpr (Punishing<M>) M::refuse(chosen, own<M>(state), now, patience, cost);
+    });
+  }
+  static void charge(const Config& config, State& state, Instant at, Cost cost) {
+    visit(config, [&](auto m, const auto& chosen) {
+      using M = Machine<decltype(m)>;
+      M::charge(chosen, own<M>(state), at, cost);
+    });
+  }
+  static Room room(const Config& config, const State& state, Instant now) noexcept {
+    return visit(config, [&](auto m, const auto& chosen) {
+      using M = Machine<decltype(m)>;
+      return M::room(chosen, kept<M>(state), now);
+    });
+  }
+  static Instant fresh_at(const Config& config, const State& state) noexcept {
+    return visit(config, [&](auto m, const auto& chosen) {
+      using M = Machine<decltype(m)>;
+      return M::fresh_at(chosen, kept<M>(state));
+    });
+  }
+  static FineInstant* mark(const Config& config, const State& state, FineInstant* to) noexcept {
+    return visit(config, [&](auto m, const auto& chosen) {
+      using M = Machine<decltype(m)>;
+      return M::mark(chosen, kept<M>(state), to);
+    });
+  }
+  static Cost cancel(const Config& config, State& state, Instant now, const Grant& grant,
+                     const FineInstant* mark) noexcept {
+    return visit(config, [&](auto m, const auto& chosen) {
+      using M = Machine<decltype(m)>;
+      auto* kept = std::get_if<typename M::State>(&state);
+      return kept ? M::cancel(chosen, *kept, now, grant, mark) : Cost{0};
+    });
+  }
+  static Cost refund(const Config& config, State& state, Instant now, Cost units) noexcept {
+    return visit(config, [&](auto m, const auto& chosen) {
+      using M = Machine<decltype(m)>;
+      auto* kept = std::get_if<typename M::State>(&state);
+      return kept ? M::refund(chosen, *kept, now, units) : Cost{0};
+    });
+  }
+  static Cost bound(const Config& config, Span length, Cost largest) noexcept {
+    return visit(config, [&](auto m, const auto& chosen) {
+      return Machine<decltype(m)>::bound(chosen, length, largest);
+    });
+  }
+
+ private:
+  template <typename M>
+  struct Tag {
+    using type = M;
+  };
+  template <typename T>
+  using Machine = typename T::type;
+
+  /// Calls action(Tag<M>, config) for the algorithm M that was chosen.
+  template <typename Do>
+  static decltype(auto) visit(const Config& config, Do&& action) {
+    return std::visit(
+        [&]<typename Chosen>(const Chosen& chosen) -> decltype(auto) {
+          return find<Do, Chosen, Ms...>(std::forward<Do>(action), chosen);
+        },
+        config);
+  }
+  template <typename Do, typename Chosen, typename M, typename... Rest>
+  static decltype(auto) find(Do&& action, const Chosen& chosen) {
+    if constexpr (std::is_same_v<Chosen, typename M::Config>) {
+      return std::forward<Do>(action)(Tag<M>{}, chosen);
+    } else {
+      return find<Do, Chosen, Rest...>(std::forward<Do>(action), chosen);
+    }
+  }
+
+  template <typename M>
+  static const typename M::State& kept(const State& state) noexcept {
+    static const typename M::State never_seen{};
+    const auto* own = std::get_if<typename M::State>(&state);
+    return own ? *own : never_seen;
+  }
+  template <typename M>
+  static typename M::State& own(State& state) {
+    auto* own = std::get_if<typename M::State>(&state);
+    return own ? *own : state.template emplace<typename M::State>();
+  }
+};
+
+}  // namespace weir

@@ -1,0 +1,60 @@
+// Limits under the names that states are kept by.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "weir/limit.hpp"
+
+namespace weir {
+
+/// A limit and the name that its states are kept under: the operator's name ("login"), or the
+/// limit's own canonical text. Two rules on one key never meet.
+struct Rule {
+  std::uint32_t id;
+  std::string name;
+  Limit limit;
+  bool named;  ///< by the operator, rather than by a request
+};
+
+/// Every rule that a process knows. Rules live as long as the registry.
+///
+/// Threads  safe from any thread; find() of a known rule takes one uncontended lock
+/// Errors   add() and find() say why a text is no rule
+class Rules {
+ public:
+  /// Unnamed rules come with requests, so they are bounded.
+  static constexpr std::size_t most_unnamed = 10'000;
+
+  Rules();
+
+  /// Names a limit. Requires a name of letters, digits, '_', '-', '.' or ':', not yet taken, and a
+  /// limit that starts full.
+  Expected<const Rule*, LimitError> add(std::string_view name, std::string_view limit);
+
+  /// The rule that a request means: "@name", or a limit's text.
+  Expected<const Rule*, LimitError> find(std::string_view text);
+
+  /// The rule of every CL.THROTTLE key: parameters come with each call.
+  const Rule& redis_cell() const noexcept { return *redis_cell_; }
+
+  /// All rules that the operator named, in their order.
+  std::vector<const Rule*> named() const;
+
+  std::size_t size() const;
+
+ private:
+  const Rule* keep(std::string_view name, Limit limit, bool named);
+
+  mutable std::mutex mutex_;
+  std::vector<std::unique_ptr<const Rule>> rules_;
+  std::map<std::string, const Rule*, std::less<>> by_name_;  ///< "@login" or a canonical text
+  std::size_t unnamed_ = 0;
+  const Rule* redis_cell_;
+};
+
+}  // namespace weir

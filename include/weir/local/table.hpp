@@ -1,0 +1,124 @@
+// The keyed table: every key's state in this process.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string_view>
+
+#include "weir/local/keyed_hash.hpp"
+#include "weir/local/rule.hpp"
+
+namespace weir {
+
+/// Whose state: a key (any bytes, may be empty) under a rule.
+struct Subject {
+  const Rule* rule;
+  std::string_view key;
+  /// Other numbers for this call, of the rule's own algorithm (CL.THROTTLE brings its own).
+  const Limit::Machine::Config* config = nullptr;
+};
+
+/// One key's share of a request over several.
+struct Claim {
+  Subject subject;
+  Cost cost = 1;
+};
+
+/// A decision, and when the table took it: its clock never goes back, so a late reading is raised.
+struct Answer {
+  Decision decision;
+  Instant decided_at;
+};
+
+struct JointAnswer {
+  Decision decision;
+  Instant decided_at;
+  std::size_t binding;  ///< the claim that refuses or delays most, else the one with least left
+};
+
+/// States of many keys, each named by its key and its rule.
+///
+/// States that are as good as never seen are dropped a few at a time as the table is used; nothing
+/// else ever is, so dropping changes no answer. At the cap, further new keys fall to a fixed set of
+/// shared states for each rule: two for each key by keyed hashes, the lesser debt decides and both
+/// are charged. A flood of keys then over-admits no key, and hardly ever denies a stranger.
+///
+/// Threads  safe from any thread: one lock a shard; several keys lock their shards in order
+/// Cost     one hash, one lock, one or two cache misses; about 56 bytes a key beyond the first 16
+/// Errors   bad_alloc, with no state changed; take_all() may then have charged some of its claims
+class Table {
+ public:
+  struct Settings {
+    std::size_t max_keys = 1'000'000;
+    std::size_t shards = 256;  ///< a power of two
+    HashKey hash_key = HashKey::random();
+  };
+
+  /// Shared states of a rule: 65 536, fewer where that many would pass 16 MiB; the sixty-fifth rule
+  /// that needs them and all later ones get a 256th of that.
+  static constexpr std::size_t shared_states = 65'536;
+  static constexpr std::size_t shared_bytes = std::size_t{16} << 20;
+  static constexpr std::size_t most_claims = 16;
+
+  explicit Table(const Settings& settings);
+  Table();
+  ~Table();
+  Table(const Table&) = delete;
+  Table& operator=(const Table&) = delete;
+
+  /// Steps the key's state. Where asked, `grant` tells what cancel() takes, if the request is taken
+  /// (its marks are those of the state after the step in any case).
+  Answer take(const Subject& subject, const Request& request, Grant* grant = nullptr);
+
+  /// What take() would answer; the numbers are those before it.
+  Answer peek(const Subject& subject, const Request& request, Grant* grant = nullptr);
+
+  /// Takes every claim or none, at one instant at which all agree. `request.cost` is not read.
+  /// Requires 1 to most_claims claims. `grants`, where given, has room for one for each claim.
+  JointAnswer take_all(std::span<const Claim> claims, const Request& request,
+                       Grant* grants = nullptr);
+
+  /// The units given back: of a grant whose instant has not passed, or used before.
+  Cost cancel(const Subject& subject, Instant now, const Grant& grant);
+  Cost refund(const Subject& subject, Instant now, Cost units);
+
+  /// Forgets the key; false where nothing was kept. Shared states are not forgotten for one key.
+  bool reset(const Subject& subject);
+
+  /// Drops fresh states, looking at up to `budget` states; for a host that is idle.
+  void sweep(Instant now, std::size_t budget);
+
+  struct Stats {
+    std::size_t keys = 0;
+    std::size_t bytes = 0;             ///< of states, keys and index
+    std::uint64_t dropped = 0;         ///< fresh states dropped
+    std::uint64_t shared_answers = 0;  ///< decided on shared states, for want of room
+  };
+  Stats stats() const;
+
+ private:
+  struct Shard;
+  struct Held;   ///< what decides for a key: its own state, or two shared ones
+  struct Place;  ///< a claim of take_all()
+  class SharedStates;
+
+  std::uint64_t hash_of(const Subject& subject) const noexcept;
+  Shard& shard_of(std::uint64_t hash) const noexcept;
+  void drop_fresh(Shard& shard, std::size_t budget);
+  void make_room(Shard& shard);
+  bool reserve();
+  Answer take_new(Shard& shard, std::uint64_t hash, const Subject& subject, const Request& request,
+                  Grant* grant);
+  template <typename Do>
+  auto with(const Subject& subject, Instant now, Do&& action);
+
+  Settings settings_;
+  std::unique_ptr<Shard[]> shards_;
+  std::unique_ptr<SharedStates> shared_;
+  std::atomic<std::size_t> keys_{0};
+  std::atomic<std::size_t> swept_{0};  ///< the shard that sweep() goes on with
+};
+
+}  // namespace weir
