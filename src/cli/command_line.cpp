@@ -1,0 +1,163 @@
+#include "cli/command_line.hpp"
+
+#include <algorithm>
+#include <numeric>
+#include <ostream>
+
+#include "cli/input.hpp"
+
+namespace weir::cli {
+namespace {
+
+constexpr std::string_view limit_help = R"(
+A LIMIT is [algorithm] COUNT/PERIOD [option...] [& LIMIT]: 100/s, '5/m & 20/h'
+  algorithms  token-bucket (unless said), leaky-bucket, fixed-window,
+              sliding-window, sliding-log
+  options     burst N, queue N, parts N, initial N, block DURATION
+
+Exit codes: 0 ok; 1 refused; 2 bad usage or input; 3 server not reached.
+)";
+
+std::string help_of_program(const std::vector<Verb>& verbs) {
+  std::string text =
+      "weir admits what a limit allows, and refuses or delays the rest.\n\nExamples:\n";
+  for (const Verb& verb : verbs) {
+    if (!verb.example.empty()) text += "  " + std::string(verb.example) + "\n";
+  }
+  text += "\nUsage: weir VERB [OPTION...]; weir VERB --help tells more.\n";
+  for (const Verb& verb : verbs) {
+    std::string name = verb.command->get_name();
+    name.resize(std::max<std::size_t>(name.size(), 10), ' ');
+    text += "  " + name + verb.command->get_description() + "\n";
+  }
+  return text.append(limit_help);
+}
+
+struct Spelling {
+  std::string_view given;
+  std::string_view known;
+};
+
+/// How many letters must be put in, left out, changed or swapped with their neighbour.
+std::size_t distance(const Spelling& words) {
+  const std::size_t columns = words.known.size() + 1;
+  std::vector<std::size_t> before_last(columns);
+  std::vector<std::size_t> last(columns);
+  std::vector<std::size_t> row(columns);
+  std::iota(row.begin(), row.end(), std::size_t{0});
+  for (std::size_t i = 1; i <= words.given.size(); ++i) {
+    before_last = std::exchange(last, row);
+    row[0] = i;
+    for (std::size_t j = 1; j < columns; ++j) {
+      const bool same = words.given[i - 1] == words.known[j - 1];
+      row[j] = std::min({row[j - 1] + 1, last[j] + 1, last[j - 1] + (same ? 0 : 1)});
+      if (i > 1 && j > 1 && words.given[i - 1] == words.known[j - 2] &&
+          words.given[i - 2] == words.known[j - 1]) {
+        row[j] = std::min(row[j], before_last[j - 2] + 1);
+      }
+    }
+  }
+  return row.back();
+}
+
+/// "; did you mean 'x'?" where one of the names is near, else nothing.
+std::string suggestion(const std::string& given, const std::vector<std::string>& names) {
+  const std::string* nearest = nullptr;
+  std::size_t least = std::min<std::size_t>(3, given.size() / 2 + 1);
+  for (const std::string& known : names) {
+    const std::size_t steps = distance({.given = given, .known = known});
+    if (steps < least) {
+      least = steps;
+      nearest = &known;
+    }
+  }
+  return nearest ? "; did you mean '" + *nearest + "'?" : "";
+}
+
+std::vector<std::string> option_names(const CLI::App& command) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : command.get_options()) {
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+  }
+  return names;
+}
+
+const Verb* find(const std::vector<Verb>& verbs, const std::string& name) {
+  for (const Verb& verb : verbs) {
+    if (verb.command->get_name() == name) return &verb;
+  }
+  return nullptr;
+}
+
+/// What people try before they know: help, help VERB, --version.
+std::vector<std::string> understood(std::vector<std::string> arguments) {
+  if (arguments[0] == "--version") arguments[0] = "version";
+  if (arguments[0] == "help") {
+    arguments.erase(arguments.begin());
+    arguments.push_back("--help");
+  }
+  return arguments;
+}
+
+ExitCode unknown_verb(const std::string& given, const std::vector<Verb>& verbs,
+                      const Console& console) {
+  std::vector<std::string> names;
+  for (const Verb& verb : verbs) names.push_back(verb.command->get_name());
+  report(console.err, {"unknown verb '" + printable(given) + "'" + suggestion(given, names)});
+  console.err << "See: weir --help\n";
+  return ExitCode::bad_input;
+}
+
+ExitCode bad_usage(const CLI::ParseError& error, const CLI::App& weir, const Verb* verb,
+                   const Console& console) {
+  std::string message = error.what();
+  if (dynamic_cast<const CLI::ArgumentMismatch*>(&error)) {
+    message = message.substr(0, message.find(':')) + " takes exactly one value";
+  }
+  const auto extras = weir.remaining(true);
+  if (!extras.empty()) {
+    const std::string& extra = extras.front();
+    const bool option = extra.starts_with('-');
+    message = (option ? "unknown option '" : "unexpected '") + printable(extra) + "'";
+    if (option) message += suggestion(extra, option_names(verb ? *verb->command : weir));
+  }
+  report(console.err, {message});
+  console.err << "See: weir " << (verb ? verb->command->get_name() + " --help\n" : "--help\n");
+  return ExitCode::bad_input;
+}
+
+}  // namespace
+
+ExitCode run(const std::vector<std::string>& given, std::span<const AddVerb> add_verbs,
+             const Console& console) {
+  CLI::App weir;
+  std::vector<Verb> verbs;
+  for (const AddVerb add : add_verbs) verbs.push_back(add(weir));
+  weir.require_subcommand(1);
+  if (given.empty()) {
+    console.err << help_of_program(verbs);
+    return ExitCode::bad_input;
+  }
+  std::vector<std::string> arguments = understood(given);
+  const Verb* verb = find(verbs, arguments[0]);
+  if (!verb && !arguments[0].starts_with('-')) return unknown_verb(arguments[0], verbs, console);
+  ExitCode code = ExitCode::ok;
+  try {
+    std::ranges::reverse(arguments);  // as CLI11 wants them
+    weir.parse(arguments);
+    verb = find(verbs, weir.get_subcommands().front()->get_name());
+    code = verb->run(console);
+  } catch (const CLI::CallForHelp&) {
+    console.out << (verb ? std::string(verb->help) : help_of_program(verbs));
+  } catch (const CLI::ParseError& error) {
+    return bad_usage(error, weir, verb, console);
+  }
+  console.out.flush();
+  if (!console.out) {
+    report(console.err, {"cannot write the output"});
+    return ExitCode::bad_input;
+  }
+  return code;
+}
+
+}  // namespace weir::cli

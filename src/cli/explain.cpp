@@ -1,0 +1,164 @@
+#include <algorithm>
+#include <memory>
+#include <ostream>
+
+#include "cli/explanation.hpp"
+#include "cli/input.hpp"
+#include "cli/json.hpp"
+#include "cli/verbs.hpp"
+#include "weir/duration.hpp"
+
+namespace weir::cli {
+namespace {
+
+constexpr std::string_view help = R"(What a limit promises, in words and numbers.
+
+Examples:
+  weir explain 5/1m burst 2
+  weir explain sliding-window 100/1s parts 20
+  weir explain '10/s & 1000/1d' --json
+
+Usage: weir explain LIMIT [--json]
+
+  --json  one JSON object: limit (the canonical text), terms, bound, sustained,
+          largest_state_bytes, starts_full
+
+The bound is the most that can act within any window of a length, however calls
+come. What a LIMIT is: weir --help.
+Exit codes: 0 explained; 2 bad usage or input.
+)";
+
+struct Options {
+  std::vector<std::string> limit;
+  bool json = false;
+};
+
+struct Paragraph {
+  std::string_view text;
+  std::size_t columns;
+};
+
+/// Each line indented by two.
+std::string wrapped(const Paragraph& paragraph) {
+  std::string lines;
+  std::string line = " ";
+  std::string_view rest = paragraph.text;
+  while (!rest.empty()) {
+    const std::string_view word = rest.substr(0, rest.find(' '));
+    rest.remove_prefix(std::min(rest.size(), word.size() + 1));
+    if (line.size() + 1 + word.size() > paragraph.columns) {
+      lines += line + "\n";
+      line = " ";
+    }
+    line += ' ';
+    line += word;
+  }
+  return lines + line + "\n";
+}
+
+std::string right_aligned(const std::string& text, std::size_t width) {
+  return std::string(width - std::min(width, text.size()), ' ') + text;
+}
+
+std::string table(const std::vector<BoundRow>& rows) {
+  std::string text = "  within any      at most\n";
+  for (const BoundRow& row : rows) {
+    std::string length = row.length == Span{1} ? "instant" : print_duration(row.length);
+    length.resize(std::max<std::size_t>(length.size(), 10), ' ');
+    text += "  " + length + right_aligned(std::to_string(row.most), 13) + "\n";
+  }
+  return text;
+}
+
+void explain_in_words(const Limit& limit, const Console& console) {
+  console.out << limit.text() << "\n\n";
+  for (const LimitTerm& term : limit.terms()) {
+    std::string text;
+    for (const std::string& sentence : sentences_on(term)) {
+      text += (text.empty() ? "" : " ") + sentence;
+    }
+    console.out << wrapped({text, console.screen.columns}) << "\n";
+  }
+  if (limit.terms().size() > 1) {
+    console.out << wrapped({"All of these must agree; a call that one of them refuses is charged "
+                            "to none.",
+                            console.screen.columns})
+                << "\n";
+  }
+  const Rate rate = sustained_rate(limit);
+  console.out << table(bound_table(limit)) << "  A call of cost n counts as n.\n"
+              << "\n  sustained   " << rate.count << " each " << print_duration(rate.period)
+              << "\n  memory      at most " << limit.largest_state_bytes()
+              << " bytes a key, beside its name\n";
+}
+
+Json terms_as_json(const Limit& limit) {
+  Json terms = Json::array();
+  for (const LimitTerm& term : limit.terms()) {
+    Json object = Json::object();
+    object.member("algorithm", name(term.algorithm))
+        .member("count", term.count)
+        .member("period_us", term.period.count());
+    using enum LimitTerm::Algorithm;
+    if (term.algorithm == token_bucket) {
+      object.member("burst", term.burst).member("initial", term.initial);
+    }
+    if (term.algorithm == leaky_bucket) object.member("queue", term.queue);
+    if (term.algorithm == sliding_window) object.member("parts", term.parts);
+    if (term.block != Span{0}) object.member("block_us", term.block.count());
+    Json sentences = Json::array();
+    for (const std::string& sentence : sentences_on(term)) sentences.element(sentence);
+    terms.element(object.member("sentences", sentences));
+  }
+  return terms;
+}
+
+void explain_as_json(const Limit& limit, std::ostream& out) {
+  Json bound = Json::array();
+  for (const BoundRow& row : bound_table(limit)) {
+    bound.element(Json::object().member("window_us", row.length.count()).member("most", row.most));
+  }
+  const Rate rate = sustained_rate(limit);
+  out << Json::object()
+             .member("limit", limit.text())
+             .member("terms", terms_as_json(limit))
+             .member("bound", bound)
+             .member("sustained", Json::object()
+                                      .member("count", rate.count)
+                                      .member("period_us", rate.period.count()))
+             .member("largest_state_bytes", static_cast<std::int64_t>(limit.largest_state_bytes()))
+             .member("starts_full", limit.starts_full())
+             .text()
+      << '\n';
+}
+
+ExitCode explain(const Options& options, const Console& console) {
+  if (options.limit.empty()) {
+    report(console.err, {"explain needs a limit, as in: weir explain 5/1m burst 2"});
+    return ExitCode::bad_input;
+  }
+  const auto limit = read_limit(options.limit);
+  if (!limit) {
+    report(console.err, limit.error());
+    return ExitCode::bad_input;
+  }
+  if (options.json) {
+    explain_as_json(*limit, console.out);
+  } else {
+    explain_in_words(*limit, console);
+  }
+  return ExitCode::ok;
+}
+
+}  // namespace
+
+Verb add_explain(CLI::App& weir) {
+  const auto options = std::make_shared<Options>();
+  CLI::App* command = weir.add_subcommand("explain", "what a limit promises, in words and numbers");
+  command->add_option("limit", options->limit);
+  command->add_flag("--json", options->json);
+  return {command, help, "weir explain 'sliding-log 10/3s'",
+          [options](const Console& console) { return explain(*options, console); }};
+}
+
+}  // namespace weir::cli

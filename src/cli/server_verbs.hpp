@@ -1,0 +1,13 @@
+// The verbs that are a server or ask one.
+#pragma once
+
+#include "cli/verb.hpp"
+
+namespace weir::cli {
+
+Verb add_serve(CLI::App& weir);
+Verb add_take(CLI::App& weir);
+Verb add_peek(CLI::App& weir);
+Verb add_reset(CLI::App& weir);
+
+}  // namespace weir::cli

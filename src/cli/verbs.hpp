@@ -1,0 +1,12 @@
+// The verbs that need no server.
+#pragma once
+
+#include "cli/verb.hpp"
+
+namespace weir::cli {
+
+Verb add_simulate(CLI::App& weir);
+Verb add_explain(CLI::App& weir);
+Verb add_version(CLI::App& weir);
+
+}  // namespace weir::cli

@@ -1,0 +1,39 @@
+#include <memory>
+#include <ostream>
+
+#include "cli/json.hpp"
+#include "cli/verbs.hpp"
+
+namespace weir::cli {
+namespace {
+
+constexpr std::string_view help = R"(The version of this program.
+
+Examples:
+  weir version
+  weir version --json
+
+Usage: weir version [--json]
+
+  --json  {"version":"..."}
+
+Exit codes: 0 always.
+)";
+
+}  // namespace
+
+Verb add_version(CLI::App& weir) {
+  const auto json = std::make_shared<bool>(false);
+  CLI::App* command = weir.add_subcommand("version", "the version of this program");
+  command->add_flag("--json", *json);
+  return {command, help, "", [json](const Console& console) {
+            if (*json) {
+              console.out << Json::object().member("version", WEIR_VERSION).text() << '\n';
+            } else {
+              console.out << "weir " WEIR_VERSION "\n";
+            }
+            return ExitCode::ok;
+          }};
+}
+
+}  // namespace weir::cli

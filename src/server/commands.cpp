@@ -1,0 +1,49 @@
+#include "server/commands.hpp"
+
+#include "wire/limiter_command.hpp"
+
+namespace weir::server {
+namespace {
+
+const Command* find_in(std::span<const Command> commands, std::string_view name) {
+  for (const Command& command : commands) {
+    if (wire::is_word(name, command.name)) return &command;
+  }
+  return nullptr;
+}
+
+bool fits(int arity, std::size_t arguments) {
+  return arity < 0 ? arguments >= static_cast<std::size_t>(-arity)
+                   : arguments == static_cast<std::size_t>(arity);
+}
+
+/// The client's word, fit for an error of one line.
+std::string shown(std::string_view word) {
+  std::string text;
+  for (const char c : word.substr(0, 64)) text += c >= ' ' && c <= '~' ? c : '?';
+  return text;
+}
+
+}  // namespace
+
+const Command* find_command(std::string_view name) {
+  const Command* command = find_in(limiter_commands(), name);
+  return command ? command : find_in(connection_commands(), name);
+}
+
+void run_command(CommandContext& context, const wire::Arguments& arguments,
+                 wire::ReplyWriter& reply) {
+  const Command* command = find_command(arguments[0]);
+  if (!command) {
+    context.metrics.command_errors.add(1);
+    reply.error("ERR unknown command '" + shown(arguments[0]) + "'; COMMAND DOCS lists those known");
+  } else if (!fits(command->arity, arguments.size())) {
+    context.metrics.command_errors.add(1);
+    reply.error("ERR wrong number of arguments; usage: " + std::string(command->name) + " " +
+                std::string(command->arguments));
+  } else {
+    command->run(context, arguments, reply);
+  }
+}
+
+}  // namespace weir::server

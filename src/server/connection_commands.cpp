@@ -1,0 +1,243 @@
+// The commands that Redis clients send around their work.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <array>
+
+#include "server/commands.hpp"
+#include "wire/integer.hpp"
+#include "wire/limiter_command.hpp"
+
+namespace weir::server {
+namespace {
+
+using wire::Arguments;
+using wire::is_word;
+using wire::ReplyWriter;
+
+/// Clients choose features by this; we speak what a Redis of that age speaks.
+constexpr std::string_view spoken_redis_version = "7.0.0";
+
+void fail(CommandContext& context, ReplyWriter& reply, std::string_view message) {
+  context.metrics.command_errors.add(1);
+  reply.error(message);
+}
+
+void ping(CommandContext&, const Arguments& arguments, ReplyWriter& reply) {
+  if (arguments.size() > 1) {
+    reply.bulk(arguments[1]);
+  } else {
+    reply.simple("PONG");
+  }
+}
+
+void echo(CommandContext&, const Arguments& arguments, ReplyWriter& reply) {
+  reply.bulk(arguments[1]);
+}
+
+void quit(CommandContext& context, const Arguments&, ReplyWriter& reply) {
+  context.connection->closing = true;
+  reply.simple("OK");
+}
+
+void reset_connection(CommandContext& context, const Arguments&, ReplyWriter& reply) {
+  context.connection->protocol = wire::Protocol::resp2;
+  context.connection->name.clear();
+  reply.simple("RESET");
+}
+
+void select(CommandContext& context, const Arguments& arguments, ReplyWriter& reply) {
+  if (arguments[1] == "0") return reply.simple("OK");
+  fail(context, reply, "ERR there is one database, 0; put the tenant into the key instead");
+}
+
+void auth(CommandContext& context, const Arguments&, ReplyWriter& reply) {
+  fail(context, reply, "ERR this server has no password; connect without AUTH");
+}
+
+bool valid_name(std::string_view name) {
+  return name.size() <= 256 && name.find_first_of(" \r\n") == std::string_view::npos;
+}
+
+void hello(CommandContext& context, const Arguments& arguments, ReplyWriter& reply) {
+  Connection& connection = *context.connection;
+  wire::Protocol protocol = connection.protocol;
+  std::string_view name = connection.name;
+  std::size_t at = 1;
+  if (arguments.size() > 1) {
+    const auto version = wire::strict_integer(arguments[1]);
+    if (!version || *version < 2 || *version > 3) {
+      return fail(context, reply, "NOPROTO unsupported protocol version; expected 2 or 3");
+    }
+    protocol = *version == 3 ? wire::Protocol::resp3 : wire::Protocol::resp2;
+    at = 2;
+  }
+  while (at < arguments.size()) {
+    if (is_word(arguments[at], "AUTH") && at + 2 < arguments.size()) {
+      return auth(context, arguments, reply);
+    }
+    if (!is_word(arguments[at], "SETNAME") || at + 1 >= arguments.size() ||
+        !valid_name(arguments[at + 1])) {
+      return fail(context, reply, "ERR usage: HELLO [protocol [AUTH user password] [SETNAME name]]");
+    }
+    name = arguments[at + 1];
+    at += 2;
+  }
+  connection.protocol = protocol;
+  connection.name = std::string(name);
+
+  ReplyWriter now = reply.in(protocol);
+  now.map(7);
+  now.bulk("server");
+  now.bulk("weir");
+  now.bulk("version");
+  now.bulk(spoken_redis_version);
+  now.bulk("proto");
+  now.integer(static_cast<int>(protocol));
+  now.bulk("id");
+  now.integer(static_cast<std::int64_t>(connection.id));
+  now.bulk("mode");
+  now.bulk("standalone");
+  now.bulk("role");
+  now.bulk("master");
+  now.bulk("modules");
+  now.array(0);
+}
+
+void client(CommandContext& context, const Arguments& arguments, ReplyWriter& reply) {
+  Connection& connection = *context.connection;
+  const std::string_view verb = arguments[1];
+  if (is_word(verb, "SETNAME") && arguments.size() == 3) {
+    if (!valid_name(arguments[2])) {
+      return fail(context, reply, "ERR a client's name has at most 256 characters and no blanks");
+    }
+    connection.name = std::string(arguments[2]);
+    reply.simple("OK");
+  } else if (is_word(verb, "SETINFO") && arguments.size() == 4) {
+    reply.simple("OK");
+  } else if (is_word(verb, "GETNAME") && arguments.size() == 2) {
+    if (connection.name.empty()) return reply.null();
+    reply.bulk(connection.name);
+  } else if (is_word(verb, "ID") && arguments.size() == 2) {
+    reply.integer(static_cast<std::int64_t>(connection.id));
+  } else if (is_word(verb, "INFO") && arguments.size() == 2) {
+    reply.bulk(fmt::format("id={} addr={} name={} resp={}\n", connection.id, connection.peer,
+                           connection.name, static_cast<int>(connection.protocol)));
+  } else if ((is_word(verb, "NO-EVICT") || is_word(verb, "NO-TOUCH")) && arguments.size() == 3) {
+    reply.simple("OK");
+  } else {
+    fail(context, reply, "ERR usage: CLIENT ID | INFO | GETNAME | SETNAME name | SETINFO what value");
+  }
+}
+
+void config(CommandContext& context, const Arguments& arguments, ReplyWriter& reply) {
+  // redis-benchmark and some pools ask; there is nothing to tell.
+  if (is_word(arguments[1], "GET")) return reply.map(0);
+  fail(context, reply, "ERR options are given when the server starts: weir serve --help");
+}
+
+void info(CommandContext& context, const Arguments&, ReplyWriter& reply) {
+  const Table::Stats table = context.service.table.stats();
+  const Metrics& metrics = context.service.metrics;
+  reply.bulk(fmt::format(
+      "# Server\r\nredis_version:{}\r\nweir_version:{}\r\nredis_mode:standalone\r\nprocess_id:{}\r\n"
+      "\r\n# Clients\r\nconnected_clients:{}\r\n"
+      "\r\n# Memory\r\nused_memory:{}\r\n"
+      "\r\n# Persistence\r\nloading:0\r\n"
+      "\r\n# Stats\r\ntotal_connections_received:{}\r\ntotal_commands_processed:{}\r\n"
+      "dropped_keys:{}\r\nshared_decisions:{}\r\n"
+      "\r\n# Replication\r\nrole:master\r\nconnected_slaves:0\r\n"
+      "\r\n# Keyspace\r\ndb0:keys={},expires=0,avg_ttl=0\r\n",
+      spoken_redis_version, WEIR_VERSION, getpid(), metrics.connections(), table.bytes,
+      metrics.connections_opened(), metrics.commands(), table.dropped, table.shared_answers,
+      table.keys));
+}
+
+void dbsize(CommandContext& context, const Arguments&, ReplyWriter& reply) {
+  reply.integer(static_cast<std::int64_t>(context.service.table.stats().keys));
+}
+
+template <typename Do>
+void each_command(Do&& action) {
+  for (const Command& command : limiter_commands()) action(command);
+  for (const Command& command : connection_commands()) action(command);
+}
+
+std::string lower(std::string_view name) {
+  std::string text(name);
+  for (char& c : text) {
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  }
+  return text;
+}
+
+void write_info(const Command* command, ReplyWriter& reply) {
+  if (!command) return reply.null();
+  reply.array(6);
+  reply.bulk(lower(command->name));
+  reply.integer(command->arity);
+  reply.array(2);
+  reply.simple(command->writes ? "write" : "readonly");
+  reply.simple("fast");
+  reply.integer(command->first_key);
+  reply.integer(command->first_key);
+  reply.integer(command->first_key == 0 ? 0 : 1);
+}
+
+void write_docs(const Command& command, ReplyWriter& reply) {
+  reply.bulk(lower(command.name));
+  reply.map(2);
+  reply.bulk("summary");
+  reply.bulk(command.summary);
+  reply.bulk("usage");
+  reply.bulk(std::string(command.name) + " " + std::string(command.arguments));
+}
+
+void command(CommandContext& context, const Arguments& arguments, ReplyWriter& reply) {
+  const std::size_t known = limiter_commands().size() + connection_commands().size();
+  if (arguments.size() == 1) {
+    reply.array(known);
+    each_command([&](const Command& each) { write_info(&each, reply); });
+  } else if (is_word(arguments[1], "COUNT")) {
+    reply.integer(static_cast<std::int64_t>(known));
+  } else if (is_word(arguments[1], "INFO")) {
+    reply.array(arguments.size() - 2);
+    for (std::size_t at = 2; at < arguments.size(); ++at) {
+      write_info(find_command(arguments[at]), reply);
+    }
+  } else if (is_word(arguments[1], "DOCS")) {
+    std::vector<const Command*> wanted;
+    if (arguments.size() == 2) each_command([&](const Command& each) { wanted.push_back(&each); });
+    for (std::size_t at = 2; at < arguments.size(); ++at) {
+      if (const Command* found = find_command(arguments[at])) wanted.push_back(found);
+    }
+    reply.map(wanted.size());
+    for (const Command* each : wanted) write_docs(*each, reply);
+  } else {
+    fail(context, reply, "ERR usage: COMMAND [COUNT | INFO name... | DOCS [name...]]");
+  }
+}
+
+constexpr std::array commands{
+    Command{"PING", -1, false, 0, "Answers PONG, or the message.", "[message]", ping},
+    Command{"ECHO", 2, false, 0, "Answers the message.", "message", echo},
+    Command{"HELLO", -1, false, 0, "Chooses RESP2 or RESP3.",
+            "[protocol [AUTH user password] [SETNAME name]]", hello},
+    Command{"AUTH", -2, false, 0, "Refused: this server has no password.", "[user] password", auth},
+    Command{"CLIENT", -2, false, 0, "Names this connection, or tells of it.",
+            "ID | INFO | GETNAME | SETNAME name | SETINFO what value", client},
+    Command{"COMMAND", -1, false, 0, "Lists the commands.", "[COUNT | INFO name... | DOCS [name...]]",
+            command},
+    Command{"CONFIG", -2, false, 0, "Has nothing to tell.", "GET pattern", config},
+    Command{"DBSIZE", 1, false, 0, "Counts the keys that are kept.", "", dbsize},
+    Command{"INFO", -1, false, 0, "Tells of the server.", "[section]", info},
+    Command{"SELECT", 2, false, 0, "Chooses the one database, 0.", "0", select},
+    Command{"RESET", 1, false, 0, "Makes this connection as good as new.", "", reset_connection},
+    Command{"QUIT", -1, false, 0, "Closes this connection.", "", quit},
+};
+
+}  // namespace
+
+std::span<const Command> connection_commands() { return commands; }
+
+}  // namespace weir::server

@@ -1,0 +1,52 @@
+#include "server/grant_token.hpp"
+
+#include "wire/integer.hpp"
+
+namespace weir::server {
+namespace {
+
+constexpr std::int64_t farthest = std::int64_t{1} << 53;
+
+/// The next number of a dotted list, within what an instant may be.
+std::optional<std::int64_t> next(std::string_view& text) {
+  const std::size_t dot = text.find('.');
+  const auto number = wire::strict_integer(text.substr(0, dot));
+  text = dot == std::string_view::npos ? std::string_view{} : text.substr(dot + 1);
+  if (!number || *number > farthest || *number < -farthest) return {};
+  return number;
+}
+
+}  // namespace
+
+std::string print(const GrantToken& token, std::size_t terms) {
+  std::string text = std::to_string(token.number) + "." + std::to_string(token.grant.cost) + "." +
+                     std::to_string(token.grant.acts_at.time_since_epoch().count());
+  for (std::size_t term = 0; term < terms; ++term) {
+    const FineInstant& mark = token.grant.marks[term];
+    if (mark.whole == Instant::min()) {  // this term keeps none
+      text += ".0.0";
+      continue;
+    }
+    text += "." + std::to_string(mark.whole.time_since_epoch().count()) + "." +
+            std::to_string(mark.rest);
+  }
+  return text;
+}
+
+std::optional<GrantToken> read_grant_token(std::string_view text, std::size_t terms) {
+  const auto number = next(text);
+  const auto cost = next(text);
+  const auto acts_at = next(text);
+  if (!number || !cost || !acts_at || *number < 1 || *cost < 0) return {};
+  GrantToken token{static_cast<std::uint64_t>(*number), {*cost, Instant{Span{*acts_at}}, {}}};
+  for (std::size_t term = 0; term < terms; ++term) {
+    const auto whole = next(text);
+    const auto rest = next(text);
+    if (!whole || !rest || *rest < 0) return {};
+    token.grant.marks[term] = {Instant{Span{*whole}}, *rest};
+  }
+  if (!text.empty()) return {};
+  return token;
+}
+
+}  // namespace weir::server

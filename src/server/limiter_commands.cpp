@@ -1,0 +1,208 @@
+// CL.THROTTLE and the WEIR commands.
+#include <array>
+
+#include "server/commands.hpp"
+#include "server/grant_token.hpp"
+#include "weir/algorithm/redis_cell.hpp"
+#include "wire/limiter_command.hpp"
+
+namespace weir::server {
+namespace {
+
+using wire::Arguments;
+using wire::ReplyWriter;
+using Machine = Limit::Machine;
+
+wire::CommandArguments behind_name(const Arguments& arguments) {
+  return wire::CommandArguments(arguments).subspan(1);
+}
+
+void fail(CommandContext& context, ReplyWriter& reply, std::string_view message) {
+  context.metrics.command_errors.add(1);
+  reply.error("ERR " + std::string(message));
+}
+
+/// The rule that the client means; null after an error reply.
+const Rule* find_rule(CommandContext& context, std::string_view limit, ReplyWriter& reply) {
+  auto found = context.rules.find(limit);
+  if (found) return *found;
+  fail(context, reply,
+       "limit: column " + std::to_string(found.error().column) + ": " + found.error().message);
+  return nullptr;
+}
+
+void throttle(CommandContext& context, const Arguments& arguments, ReplyWriter& reply) {
+  const auto read = wire::read_throttle(behind_name(arguments));
+  if (!read) return fail(context, reply, read.error().message);
+  const RedisCell::Call call{read->max_burst, read->count, read->period_s, read->quantity};
+  const auto configured = RedisCell::configure(call);
+  if (!configured) return fail(context, reply, RedisCell::describe(configured.error()));
+
+  const Machine::Config config = *configured;
+  const Subject subject{&context.service.rules.redis_cell(), read->key, &config};
+  Answer answer;
+  if (call.quantity >= 0) {
+    answer = context.service.table.take(subject, {context.now, call.quantity}, &context.grant);
+  } else {
+    context.service.table.refund(subject, context.now, -call.quantity);
+    answer = context.service.table.peek(subject, {context.now, 0}, &context.grant);
+  }
+  context.metrics.decided(*subject.rule, answer.decision.verdict,
+                          std::max<Cost>(call.quantity, 0));
+  const auto numbers = RedisCell::reply(*configured, call, answer.decision,
+                                        context.grant.marks[0], answer.decided_at);
+  reply.array(numbers.size());
+  for (const std::int64_t number : numbers) reply.integer(number);
+}
+
+/// The fields that every decision has. Requires the map to be announced, `grant` to follow.
+void write_decision(const Decision& decision, Instant now, ReplyWriter& reply) {
+  const auto field = [&](std::string_view name, std::int64_t value) {
+    reply.bulk(name);
+    reply.integer(value);
+  };
+  const Span until_ready =
+      decision.verdict == Verdict::impossible ? Span{-1} : decision.ready_at - now;
+  reply.bulk("verdict");
+  reply.bulk(name(decision.verdict));
+  field("limit", decision.limit);
+  field("remaining", decision.remaining);
+  field("retry_after_us", taken(decision.verdict) ? 0 : until_ready.count());
+  field("ready_after_us", taken(decision.verdict) ? until_ready.count() : -1);
+  field("reset_after_us", (decision.reset_at - now).count());
+}
+
+constexpr std::size_t decision_fields = 7;
+
+void write_grant(CommandContext& context, const Rule& rule, const Grant& grant,
+                 ReplyWriter& reply) {
+  const std::uint64_t number = context.service.next_grant.fetch_add(1, std::memory_order_relaxed);
+  reply.bulk(print({number, grant}, rule.limit.terms().size()));
+}
+
+void take(CommandContext& context, const Arguments& arguments, ReplyWriter& reply) {
+  const auto read = wire::read_take(behind_name(arguments));
+  if (!read) return fail(context, reply, read.error().message);
+  const Rule* rule = find_rule(context, read->limit, reply);
+  if (!rule) return;
+  const Request request{context.now, read->cost, read->patience};
+  const Answer answer =
+      context.service.table.take({rule, read->key}, request, &context.grant);
+  context.metrics.decided(*rule, answer.decision.verdict, read->cost);
+  reply.map(decision_fields);
+  write_decision(answer.decision, answer.decided_at, reply);
+  reply.bulk("grant");
+  if (taken(answer.decision.verdict) && read->cost > 0) {
+    write_grant(context, *rule, context.grant, reply);
+  } else {
+    reply.null();
+  }
+}
+
+void peek(CommandContext& context, const Arguments& arguments, ReplyWriter& reply) {
+  const auto read = wire::read_peek(behind_name(arguments));
+  if (!read) return fail(context, reply, read.error().message);
+  const Rule* rule = find_rule(context, read->limit, reply);
+  if (!rule) return;
+  const Answer answer =
+      context.service.table.peek({rule, read->key}, {context.now, read->cost});
+  reply.map(decision_fields);
+  write_decision(answer.decision, answer.decided_at, reply);
+  reply.bulk("grant");
+  reply.null();
+}
+
+void take_all(CommandContext& context, const Arguments& arguments, ReplyWriter& reply) {
+  const auto read = wire::read_take_all(behind_name(arguments), Table::most_claims);
+  if (!read) return fail(context, reply, read.error().message);
+  std::array<Claim, Table::most_claims> claims{};
+  const std::size_t count = read->keys.size();
+  for (std::size_t at = 0; at < count; ++at) {
+    const Rule* rule = find_rule(context, read->limits[at], reply);
+    if (!rule) return;
+    claims[at] = {{rule, read->keys[at]}, read->costs[at]};
+  }
+  std::array<Grant, Table::most_claims> grants;
+  const Request request{context.now, 0, read->patience};
+  const JointAnswer answer = context.service.table.take_all(
+      std::span(claims).first(count), request, grants.data());
+  for (std::size_t at = 0; at < count; ++at) {
+    context.metrics.decided(*claims[at].subject.rule, answer.decision.verdict, claims[at].cost);
+  }
+  reply.map(decision_fields + 2);
+  write_decision(answer.decision, answer.decided_at, reply);
+  // One grant for each key, in the order of the request; each is given back by itself.
+  reply.bulk("grant");
+  if (taken(answer.decision.verdict)) {
+    reply.array(count);
+    for (std::size_t at = 0; at < count; ++at) {
+      write_grant(context, *claims[at].subject.rule, grants[at], reply);
+    }
+  } else {
+    reply.null();
+  }
+  reply.bulk("key");
+  reply.bulk(claims[answer.binding].subject.key);
+  reply.bulk("atomic");
+  reply.integer(1);
+}
+
+void cancel(CommandContext& context, const Arguments& arguments, ReplyWriter& reply) {
+  const auto read = wire::read_cancel(behind_name(arguments));
+  if (!read) return fail(context, reply, read.error().message);
+  const Rule* rule = find_rule(context, read->limit, reply);
+  if (!rule) return;
+  const auto token = read_grant_token(read->grant, rule->limit.terms().size());
+  if (!token || token->grant.cost > Machine::capacity(rule->limit.config())) {
+    return fail(context, reply, "grant: expected the grant that WEIR.TAKE gave for this limit");
+  }
+  Cost back = 0;
+  if (context.service.spent_ids.spend({rule->id, read->key, read->grant})) {
+    back = context.service.table.cancel({rule, read->key}, context.now, token->grant);
+  }
+  reply.integer(back);
+}
+
+void refund(CommandContext& context, const Arguments& arguments, ReplyWriter& reply) {
+  const auto read = wire::read_refund(behind_name(arguments));
+  if (!read) return fail(context, reply, read.error().message);
+  const Rule* rule = find_rule(context, read->limit, reply);
+  if (!rule) return;
+  Cost back = 0;
+  if (!read->id || context.service.spent_ids.spend({rule->id, read->key, *read->id})) {
+    // More than the capacity is never owed to one key.
+    const Cost units = std::min(read->units, Machine::capacity(rule->limit.config()));
+    back = context.service.table.refund({rule, read->key}, context.now, units);
+  }
+  reply.integer(back);
+}
+
+void reset(CommandContext& context, const Arguments& arguments, ReplyWriter& reply) {
+  const auto read = wire::read_reset(behind_name(arguments));
+  if (!read) return fail(context, reply, read.error().message);
+  const Rule* rule = find_rule(context, read->limit, reply);
+  if (!rule) return;
+  reply.integer(context.service.table.reset({rule, read->key}) ? 1 : 0);
+}
+
+constexpr std::array commands{
+    Command{"CL.THROTTLE", -5, true, 1, "Takes from a key as redis-cell does.",
+            "key max_burst count period [quantity]", throttle},
+    Command{"WEIR.TAKE", -3, true, 1, "Takes from a key under a limit.",
+            "key limit [COST n] [PATIENCE ms]", take},
+    Command{"WEIR.PEEK", -3, false, 1, "Tells what WEIR.TAKE would answer.",
+            "key limit [COST n]", peek},
+    Command{"WEIR.TAKEALL", -4, true, 2, "Takes from several keys, all or none.",
+            "numkeys key... limit... [COST n | COSTS n...] [PATIENCE ms]", take_all},
+    Command{"WEIR.CANCEL", 4, true, 1, "Gives a grant back before its instant.",
+            "key limit grant", cancel},
+    Command{"WEIR.REFUND", -4, true, 1, "Gives back units that were taken but not used.",
+            "key limit n [ID id]", refund},
+    Command{"WEIR.RESET", 3, true, 1, "Forgets what a key has used.", "key limit", reset},
+};
+
+}  // namespace
+
+std::span<const Command> limiter_commands() { return commands; }
+
+}  // namespace weir::server

@@ -1,0 +1,171 @@
+#include "server/metrics.hpp"
+
+#include <fmt/format.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <fstream>
+#include <iterator>
+
+namespace weir::server {
+namespace {
+
+constexpr std::array wire_fault_names{"malformed", "too_large", "stalled", "too_many_connections"};
+
+using Out = std::back_insert_iterator<std::string>;
+
+void head(Out out, const char* name, const char* type, const char* help) {
+  fmt::format_to(out, "# HELP {} {}\n# TYPE {} {}\n", name, help, name, type);
+}
+
+/// VmRSS, by the kernel's own count of pages.
+std::uint64_t resident_bytes() {
+  std::ifstream statm("/proc/self/statm");
+  std::uint64_t total = 0;
+  std::uint64_t resident = 0;
+  statm >> total >> resident;
+  return resident * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
+}
+
+double cpu_seconds() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  const auto seconds = [](const timeval& time) {
+    return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) * 1e-6;
+  };
+  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
+}
+
+}  // namespace
+
+void WorkerMetrics::decided(const Rule& rule, Verdict verdict, Cost cost) noexcept {
+  PerRule& counts = per_rule[std::min<std::size_t>(rule.id, per_rule.size() - 1)];
+  counts.decisions[static_cast<std::size_t>(verdict)].add(1);
+  (taken(verdict) ? counts.granted_cost : counts.refused_cost).add(static_cast<std::uint64_t>(cost));
+}
+
+void WorkerMetrics::answered(std::uint64_t count, std::chrono::nanoseconds took) noexcept {
+  commands.add(count);
+  const double each_s = std::chrono::duration<double>(took).count() / static_cast<double>(count);
+  std::size_t bucket = 0;
+  while (bucket < bounds_s.size() && each_s > bounds_s[bucket]) ++bucket;
+  durations[bucket].add(count);
+  duration_ns.add(static_cast<std::uint64_t>(took.count()));
+}
+
+Metrics::Metrics(const Rules& rules) {
+  // Rule 0 is CL.THROTTLE's; the named ones follow it, for they are added before any request.
+  rule_labels_.emplace_back("cl.throttle");
+  for (const Rule* rule : rules.named()) rule_labels_.push_back(rule->name);
+  rule_labels_.emplace_back("other");
+}
+
+WorkerMetrics& Metrics::add_worker() {
+  const std::lock_guard lock(mutex_);
+  return *workers_.emplace_back(std::make_unique<WorkerMetrics>(rule_labels_.size()));
+}
+
+template <typename Pick>
+std::uint64_t Metrics::sum(Pick&& pick) const {
+  std::uint64_t total = 0;
+  for (const auto& worker : workers_) total += pick(*worker).value();
+  return total;
+}
+
+std::uint64_t Metrics::connections() const {
+  const std::lock_guard lock(mutex_);
+  const std::uint64_t closed = sum([](auto& worker) -> auto& { return worker.closed; });
+  return sum([](auto& worker) -> auto& { return worker.opened; }) - closed;
+}
+
+std::uint64_t Metrics::connections_opened() const {
+  const std::lock_guard lock(mutex_);
+  return sum([](auto& worker) -> auto& { return worker.opened; });
+}
+
+std::uint64_t Metrics::commands() const {
+  const std::lock_guard lock(mutex_);
+  return sum([](auto& worker) -> auto& { return worker.commands; });
+}
+
+std::string Metrics::text(const Table::Stats& table) const {
+  const std::uint64_t open = connections();
+  const std::lock_guard lock(mutex_);
+  std::string text;
+  const Out out(text);
+
+  head(out, "weir_decisions_total", "counter", "Decisions, by rule and result.");
+  for (std::size_t rule = 0; rule < rule_labels_.size(); ++rule) {
+    for (const Verdict verdict :
+         {Verdict::granted, Verdict::deferred, Verdict::denied, Verdict::impossible}) {
+      const auto at = static_cast<std::size_t>(verdict);
+      fmt::format_to(out, "weir_decisions_total{{rule=\"{}\",result=\"{}\",source=\"store\"}} {}\n",
+                     rule_labels_[rule], name(verdict), sum([&](auto& worker) -> auto& {
+                       return worker.per_rule[rule].decisions[at];
+                     }));
+    }
+  }
+  head(out, "weir_hits_total", "counter", "Cost that was asked for, by rule and result.");
+  for (std::size_t rule = 0; rule < rule_labels_.size(); ++rule) {
+    fmt::format_to(
+        out,
+        "weir_hits_total{{rule=\"{0}\",result=\"allowed\"}} {1}\n"
+        "weir_hits_total{{rule=\"{0}\",result=\"limited\"}} {2}\n",
+        rule_labels_[rule],
+        sum([&](auto& worker) -> auto& { return worker.per_rule[rule].granted_cost; }),
+        sum([&](auto& worker) -> auto& { return worker.per_rule[rule].refused_cost; }));
+  }
+
+  head(out, "weir_decision_duration_seconds", "histogram",
+       "Time to parse, decide and answer one command, averaged over what arrived with it.");
+  std::uint64_t count = 0;
+  for (std::size_t at = 0; at < WorkerMetrics::bounds_s.size(); ++at) {
+    count += sum([&](auto& worker) -> auto& { return worker.durations[at]; });
+    fmt::format_to(out, "weir_decision_duration_seconds_bucket{{protocol=\"resp\",le=\"{}\"}} {}\n",
+                   WorkerMetrics::bounds_s[at], count);
+  }
+  count += sum([](auto& worker) -> auto& { return worker.durations.back(); });
+  fmt::format_to(
+      out,
+      "weir_decision_duration_seconds_bucket{{protocol=\"resp\",le=\"+Inf\"}} {0}\n"
+      "weir_decision_duration_seconds_sum{{protocol=\"resp\"}} {1}\n"
+      "weir_decision_duration_seconds_count{{protocol=\"resp\"}} {0}\n",
+      count,
+      static_cast<double>(sum([](auto& worker) -> auto& { return worker.duration_ns; })) * 1e-9);
+
+  head(out, "weir_keys", "gauge", "Keys whose state is kept.");
+  fmt::format_to(out, "weir_keys {}\n", table.keys);
+  head(out, "weir_keys_evicted_total", "counter", "States dropped; fresh ones say nothing.");
+  fmt::format_to(out, "weir_keys_evicted_total{{reason=\"fresh\"}} {}\n", table.dropped);
+  head(out, "weir_shared_decisions_total", "counter",
+       "Decisions on shared states, because the table was at --max-keys.");
+  fmt::format_to(out, "weir_shared_decisions_total {}\n", table.shared_answers);
+  head(out, "weir_memory_bytes", "gauge", "Memory of the keyed table.");
+  fmt::format_to(out, "weir_memory_bytes {}\n", table.bytes);
+
+  head(out, "weir_connections", "gauge", "Open connections.");
+  fmt::format_to(out, "weir_connections{{protocol=\"resp\"}} {}\n", open);
+  head(out, "weir_commands_total", "counter", "Commands answered.");
+  fmt::format_to(out, "weir_commands_total {}\n",
+                 sum([](auto& worker) -> auto& { return worker.commands; }));
+  head(out, "weir_command_errors_total", "counter", "Commands answered with an error.");
+  fmt::format_to(out, "weir_command_errors_total {}\n",
+                 sum([](auto& worker) -> auto& { return worker.command_errors; }));
+  head(out, "weir_protocol_errors_total", "counter", "Connections given up, by reason.");
+  for (std::size_t kind = 0; kind < wire_fault_names.size(); ++kind) {
+    fmt::format_to(out, "weir_protocol_errors_total{{protocol=\"resp\",kind=\"{}\"}} {}\n",
+                   wire_fault_names[kind],
+                   sum([&](auto& worker) -> auto& { return worker.wire_faults[kind]; }));
+  }
+
+  head(out, "weir_build_info", "gauge", "1, with the version in its label.");
+  fmt::format_to(out, "weir_build_info{{version=\"{}\"}} 1\n", WEIR_VERSION);
+  head(out, "process_resident_memory_bytes", "gauge", "Resident memory.");
+  fmt::format_to(out, "process_resident_memory_bytes {}\n", resident_bytes());
+  head(out, "process_cpu_seconds_total", "counter", "CPU time, user and system.");
+  fmt::format_to(out, "process_cpu_seconds_total {}\n", cpu_seconds());
+  return text;
+}
+
+}  // namespace weir::server

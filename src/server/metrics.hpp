@@ -1,0 +1,83 @@
+// What the server counts, and its text for Prometheus.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "weir/local/table.hpp"
+
+namespace weir::server {
+
+/// A number that one thread raises and others read: no locked instruction.
+class Counter {
+ public:
+  void add(std::uint64_t more) noexcept {
+    value_.store(value_.load(std::memory_order_relaxed) + more, std::memory_order_relaxed);
+  }
+  std::uint64_t value() const noexcept { return value_.load(std::memory_order_relaxed); }
+
+ private:
+  std::atomic<std::uint64_t> value_{0};
+};
+
+/// Why a connection's stream was given up; the label `kind`.
+enum class WireFault : std::uint8_t { malformed, too_large, stalled, too_many_connections };
+
+/// The counts of one worker thread. Labels are bounded: a rule the operator named, CL.THROTTLE, or
+/// all rules that came with requests together; a key never.
+struct alignas(64) WorkerMetrics {
+  static constexpr std::array<double, 8> bounds_s{1e-6, 2.5e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1.0};
+
+  struct PerRule {
+    std::array<Counter, 4> decisions;  ///< by verdict
+    Counter granted_cost;
+    Counter refused_cost;
+  };
+
+  explicit WorkerMetrics(std::size_t rules) : per_rule(rules) {}
+
+  void decided(const Rule& rule, Verdict verdict, Cost cost) noexcept;
+  /// `commands` were answered in `took` together.
+  void answered(std::uint64_t commands, std::chrono::nanoseconds took) noexcept;
+
+  std::vector<PerRule> per_rule;  ///< CL.THROTTLE, the named rules, and last all others
+  std::array<Counter, bounds_s.size() + 1> durations;
+  Counter duration_ns;
+  Counter commands;
+  Counter command_errors;
+  std::array<Counter, 4> wire_faults;  ///< by WireFault
+  Counter opened;
+  Counter closed;
+};
+
+/// Everything that is exposed.
+class Metrics {
+ public:
+  explicit Metrics(const Rules& rules);
+
+  /// One for each worker, before it starts; lives as long as this.
+  WorkerMetrics& add_worker();
+
+  std::uint64_t connections() const;
+  std::uint64_t connections_opened() const;
+  std::uint64_t commands() const;
+
+  /// Prometheus text format 0.0.4.
+  std::string text(const Table::Stats& table) const;
+
+ private:
+  template <typename Pick>
+  std::uint64_t sum(Pick&& pick) const;
+
+  std::vector<std::string> rule_labels_;
+  mutable std::mutex mutex_;
+  std::vector<std::unique_ptr<WorkerMetrics>> workers_;
+};
+
+}  // namespace weir::server

@@ -1,0 +1,62 @@
+// What all connections of one server share.
+#pragma once
+
+#include <atomic>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+#include "server/metrics.hpp"
+#include "weir/local/clock.hpp"
+#include "weir/local/rule.hpp"
+#include "weir/local/spent_ids.hpp"
+#include "weir/local/table.hpp"
+
+namespace weir::server {
+
+/// The limiter behind the sockets. Rules must be complete before it is made.
+struct Service {
+  Service(Rules& known_rules, const Table::Settings& settings)
+      : rules(known_rules), table(settings), metrics(known_rules) {}
+
+  Rules& rules;
+  Table table;
+  UnixClock clock;
+  SpentIds spent_ids;
+  Metrics metrics;
+  std::atomic<bool> draining{false};
+  std::atomic<std::uint64_t> next_connection{1};
+  std::atomic<std::uint64_t> next_grant{1};
+};
+
+/// Hashes what strangers send.
+struct TextHash {
+  using is_transparent = void;
+  HashKey key = HashKey::random();
+  std::size_t operator()(std::string_view text) const noexcept { return keyed_hash(key, text); }
+};
+
+/// The rules that one worker's clients name, without a lock. Bounded: it starts again when full.
+class RuleCache {
+ public:
+  explicit RuleCache(Rules& rules) : rules_(rules) {}
+
+  Expected<const Rule*, LimitError> find(std::string_view text) {
+    const auto known = known_.find(text);
+    if (known != known_.end()) return known->second;
+    auto found = rules_.find(text);
+    if (found) {
+      if (known_.size() >= most_known) known_.clear();
+      known_.emplace(text, *found);
+    }
+    return found;
+  }
+
+ private:
+  static constexpr std::size_t most_known = 4096;
+
+  Rules& rules_;
+  std::unordered_map<std::string, const Rule*, TextHash, std::equal_to<>> known_;
+};
+
+}  // namespace weir::server

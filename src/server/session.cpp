@@ -1,0 +1,234 @@
+#include "server/session.hpp"
+
+#include <sys/socket.h>
+
+#include <boost/asio/buffer.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "server/commands.hpp"
+
+namespace weir::server {
+namespace {
+
+constexpr std::size_t input_at_first = std::size_t{4} << 10;
+constexpr std::size_t input_at_ease = std::size_t{64} << 10;  ///< shrunk to after a larger frame
+
+using boost::system::error_code;
+
+}  // namespace
+
+Session::Session(Worker& worker, Socket socket, std::string peer)
+    : worker_(worker), socket_(std::move(socket)), input_(input_at_first) {
+  worker_.sessions_.insert(this);
+  worker_.metrics_.opened.add(1);
+  connection_.id = worker_.service_.next_connection.fetch_add(1, std::memory_order_relaxed);
+  connection_.peer = std::move(peer);
+  waiting_since_ = worker_.seconds_;
+}
+
+Session::~Session() {
+  worker_.sessions_.erase(this);
+  if (lingers_) worker_.lingering_.fetch_sub(1, std::memory_order_relaxed);
+  worker_.metrics_.closed.add(1);
+}
+
+void Session::start(Ptr session) {
+  error_code ignored;
+  session->socket_.non_blocking(true, ignored);
+  read(std::move(session));
+}
+
+void Session::interrupt() {
+  error_code ignored;
+  socket_.cancel(ignored);
+}
+
+void Session::tick() {
+  const bool partial = begin_ < end_;
+  if (!writing_ && !partial && !finishing_) {
+    waiting_since_ = worker_.seconds_;
+    return;
+  }
+  const auto& limits = worker_.limits_;
+  const auto patience = writing_ ? limits.stalled_write
+                        : finishing_ ? limits.drain
+                                     : limits.partial_frame;
+  if (worker_.seconds_ - waiting_since_ < static_cast<std::uint64_t>(patience.count())) return;
+  if (!finishing_) {
+    worker_.metrics_.wire_faults[static_cast<std::size_t>(WireFault::stalled)].add(1);
+  }
+  // The handler of what goes on sees the socket shut down and ends the session.
+  finishing_ = true;
+  error_code ignored;
+  socket_.shutdown(Socket::shutdown_both, ignored);
+  socket_.cancel(ignored);
+}
+
+void Session::read(Ptr session) {
+  Session& self = *session;
+  self.make_room();
+  const auto free = boost::asio::buffer(self.input_.data() + self.end_,
+                                        self.input_.size() - self.end_);
+  self.socket_.async_read_some(
+      free, [session = std::move(session)](error_code error, std::size_t received) mutable {
+        if (error && !session->interrupted(error)) {
+          return;  // the client is gone; so is the session with this handler
+        }
+        session->end_ += received;
+        session->hungry_ = false;
+        go_on(std::move(session));
+      });
+}
+
+/// Whether it was the drain that ended what went on, not the client.
+bool Session::interrupted(const error_code& error) const {
+  return error == boost::asio::error::operation_aborted && worker_.draining_ && !finishing_;
+}
+
+void Session::go_on(Ptr session) {
+  switch (session->answer_and_write()) {
+    case Next::read:
+      return read(std::move(session));
+    case Next::write:
+      return wait_to_write(std::move(session));
+    case Next::close:
+      return close(std::move(session));
+  }
+}
+
+void Session::wait_to_write(Ptr session) {
+  Session& self = *session;
+  self.writing_ = true;
+  self.waiting_since_ = self.worker_.seconds_;
+  self.socket_.async_wait(Socket::wait_write,
+                          [session = std::move(session)](error_code error) mutable {
+                            session->writing_ = false;
+                            if (session->interrupted(error)) {
+                              return wait_to_write(std::move(session));
+                            }
+                            if (!error && !session->finishing_) go_on(std::move(session));
+                          });
+}
+
+/// Says that nothing more will come, and waits for the client to close: closing with unread input
+/// would reset the connection and take the last replies with it.
+void Session::close(Ptr session) {
+  error_code error;
+  session->finishing_ = true;
+  session->lingers_ = true;
+  session->worker_.lingering_.fetch_add(1, std::memory_order_relaxed);
+  session->waiting_since_ = session->worker_.seconds_;
+  session->socket_.shutdown(Socket::shutdown_send, error);
+  if (!error) discard(std::move(session));
+}
+
+void Session::discard(Ptr session) {
+  Session& self = *session;
+  self.begin_ = self.end_ = 0;
+  self.socket_.async_read_some(
+      boost::asio::buffer(self.input_),
+      [session = std::move(session)](error_code error, std::size_t) mutable {
+        if (!error) discard(std::move(session));
+      });
+}
+
+Session::Next Session::answer_and_write() {
+  for (;;) {
+    if (!hungry_ && !connection_.closing) answer();
+    if (!write()) return errno == EAGAIN || errno == EWOULDBLOCK ? Next::write : Next::close;
+    if (connection_.closing) return Next::close;
+    if (!hungry_) continue;  // answering stopped because the output was full
+    if (!worker_.draining_) return Next::read;
+    if (!receive_rest()) return Next::close;
+  }
+}
+
+/// Answers the complete commands at hand, as far as the output has room.
+void Session::answer() {
+  CommandContext& context = worker_.context_;
+  context.connection = &connection_;
+  context.now = worker_.service_.clock.now();
+  std::uint64_t answered = 0;
+  hungry_ = true;
+  while (begin_ + needed_ <= end_ && !connection_.closing) {
+    if (output_.size() >= worker_.limits_.output_bytes) {
+      hungry_ = false;
+      break;
+    }
+    const std::string_view bytes(input_.data() + begin_, end_ - begin_);
+    const wire::ParsedRequest parsed = worker_.parser_.parse(bytes, worker_.arguments_);
+    if (parsed.status == wire::RequestStatus::incomplete) {
+      needed_ = parsed.needed;
+      break;
+    }
+    wire::ReplyWriter reply(output_, connection_.protocol);
+    if (parsed.status == wire::RequestStatus::malformed) {
+      worker_.metrics_.wire_faults[static_cast<std::size_t>(WireFault::malformed)].add(1);
+      reply.error("ERR Protocol error: " + worker_.parser_.explain(parsed));
+      connection_.closing = true;
+      break;
+    }
+    begin_ += parsed.consumed;
+    needed_ = 1;
+    if (worker_.arguments_.empty()) continue;
+    run_command(context, worker_.arguments_, reply);
+    ++answered;
+  }
+  if (answered > 0) {
+    waiting_since_ = worker_.seconds_;
+    worker_.metrics_.answered(answered, worker_.service_.clock.now() - context.now);
+  }
+}
+
+/// Writes what there is to write without waiting; false with errno where it cannot all go now.
+bool Session::write() {
+  while (sent_ < output_.size()) {
+    const ssize_t count = ::send(socket_.native_handle(), output_.data() + sent_,
+                                 output_.size() - sent_, MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (count >= 0) {
+      sent_ += static_cast<std::size_t>(count);
+    } else if (errno != EINTR) {
+      return false;
+    }
+  }
+  sent_ = 0;
+  output_.clear();
+  if (output_.capacity() > input_at_ease) output_.shrink_to_fit();
+  return true;
+}
+
+/// While draining: takes what has already arrived; false when there is no more.
+bool Session::receive_rest() {
+  make_room();
+  const ssize_t count = ::recv(socket_.native_handle(), input_.data() + end_,
+                               input_.size() - end_, MSG_DONTWAIT);
+  if (count <= 0) return false;
+  end_ += static_cast<std::size_t>(count);
+  hungry_ = false;
+  return true;
+}
+
+/// Makes the input buffer hold at least what the command at its start needs, and one byte more.
+void Session::make_room() {
+  const bool was_full = end_ == input_.size();
+  if (begin_ > 0) {
+    std::memmove(input_.data(), input_.data() + begin_, end_ - begin_);
+    end_ -= begin_;
+    begin_ = 0;
+  }
+  if (end_ == 0) {
+    if (input_.size() > input_at_ease) {
+      input_.resize(input_at_first);
+      input_.shrink_to_fit();
+    } else if (was_full && input_.size() < input_at_ease) {
+      input_.resize(input_.size() * 2);  // a deep pipeline: fewer, larger reads
+    }
+  }
+  const std::size_t wanted = std::max(needed_, end_ + 1);
+  if (input_.size() < wanted) input_.resize(std::max(wanted, input_.size() * 2));
+}
+
+}  // namespace weir::server

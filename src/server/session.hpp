@@ -1,0 +1,68 @@
+// One RESP connection.
+#pragma once
+
+#include <boost/system/error_code.hpp>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "server/worker.hpp"
+
+namespace weir::server {
+
+/// Reads commands, answers them in order, writes. At any time exactly one of three things goes on:
+/// a read, a wait for room to write, or the last wait before the end; its handler owns the session.
+class Session {
+ public:
+  using Ptr = std::unique_ptr<Session>;
+
+  Session(Worker& worker, Socket socket, std::string peer);
+  ~Session();
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+
+  static void start(Ptr session);
+
+  /// Ends what goes on, so that the session sees that its worker drains.
+  void interrupt();
+
+  /// Once a second, with the worker's count of seconds.
+  void tick();
+
+ private:
+  /// What comes next once everything at hand is answered and written.
+  enum class Next : std::uint8_t { read, write, close };
+
+  static void go_on(Ptr session);
+  static void read(Ptr session);
+  static void wait_to_write(Ptr session);
+  static void close(Ptr session);
+  static void discard(Ptr session);
+
+  bool interrupted(const boost::system::error_code& error) const;
+  Next answer_and_write();
+  void answer();
+  bool write();
+  bool receive_rest();
+  void make_room();
+
+  Worker& worker_;
+  Socket socket_;
+  Connection connection_;
+
+  std::vector<char> input_;
+  std::size_t begin_ = 0;   ///< of the input that is not answered
+  std::size_t end_ = 0;     ///< of the input that has arrived
+  std::size_t needed_ = 1;  ///< bytes from begin_ below which no command can be complete
+  bool hungry_ = false;     ///< all complete commands are answered
+
+  std::string output_;
+  std::size_t sent_ = 0;
+
+  std::uint64_t waiting_since_ = 0;  ///< the second a write or a partial command began to wait
+  bool writing_ = false;
+  bool finishing_ = false;  ///< nothing more is answered
+  bool lingers_ = false;    ///< all is sent; waits for the client to close
+};
+
+}  // namespace weir::server

@@ -1,0 +1,67 @@
+// One thread and the connections that it serves.
+#pragma once
+
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/generic/stream_protocol.hpp>
+#include <boost/asio/io_context.hpp>
+#include <atomic>
+#include <string>
+#include <unordered_set>
+
+#include "server/connection.hpp"
+#include "server/options.hpp"
+
+namespace weir::server {
+
+using Socket = boost::asio::generic::stream_protocol::socket;
+
+class Session;
+
+/// A worker owns an event loop; everything of its sessions happens on that loop's thread.
+///
+/// Threads  run() on one; adopt(), drain(), tick(), stop() from any
+class Worker {
+ public:
+  Worker(Service& service, const ConnectionLimits& limits);
+  ~Worker();
+  Worker(const Worker&) = delete;
+  Worker& operator=(const Worker&) = delete;
+
+  /// Serves until stop().
+  void run();
+  void stop();
+
+  /// Serves one more connection.
+  void adopt(Socket socket, std::string peer);
+
+  /// Answers what has arrived, then closes every connection.
+  void drain();
+
+  /// Once a second: cuts off clients that neither send nor take.
+  void tick();
+
+  boost::asio::io_context& io() noexcept { return io_; }
+
+  /// Connections, and those of them that only wait for the client to close.
+  std::uint64_t open() const noexcept { return metrics_.opened.value() - metrics_.closed.value(); }
+  std::uint64_t lingering() const noexcept { return lingering_.load(std::memory_order_relaxed); }
+
+ private:
+  friend class Session;
+
+  Service& service_;
+  const ConnectionLimits& limits_;
+  WorkerMetrics& metrics_;
+  RuleCache rules_;
+  CommandContext context_;
+  wire::RequestParser parser_;
+  wire::Arguments arguments_;
+  std::unordered_set<Session*> sessions_;
+  std::uint64_t seconds_ = 0;  ///< ticks so far
+  bool draining_ = false;
+  std::atomic<std::uint64_t> lingering_{0};
+  boost::asio::io_context io_{1};
+  boost::asio::executor_work_guard<boost::asio::io_context::executor_type> work_;
+};
+
+}  // namespace weir::server

@@ -1,0 +1,26 @@
+// Integers as RESP spells them.
+#pragma once
+
+#include <charconv>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <system_error>
+
+namespace weir::wire {
+
+/// The integer that `text` spells, as Redis' own string2ll has it: an optional '-', then digits
+/// without a leading zero, and nothing else: no blank, no '+', no "-0". Nothing where the text is
+/// otherwise or the number does not fit.
+inline std::optional<std::int64_t> strict_integer(std::string_view text) noexcept {
+  if (text == "0") return 0;
+  const std::size_t first_digit = text.starts_with('-') ? 1 : 0;
+  if (text.size() == first_digit || text[first_digit] < '1' || text[first_digit] > '9') return {};
+  std::int64_t value = 0;
+  const char* const end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, value);
+  if (error != std::errc{} || stop != end) return {};
+  return value;
+}
+
+}  // namespace weir::wire
