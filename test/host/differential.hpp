@@ -1,0 +1,79 @@
+// One tester for every host: the same seeded schedules go to the host and to the pure machine.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "weir/limit.hpp"
+
+namespace weir::host {
+
+/// A key under a limit.
+struct Subject {
+  std::string_view key;
+  const Limit& limit;
+};
+
+/// What a host must answer. To put a new host under test, write this adapter and call
+/// expect_equal_to_pure(); nothing else is needed.
+///
+/// The tester's `now` never goes back, over all calls to one host. Where a host reads its own clock,
+/// the adapter sets that clock to `now` first. Where it answers in fewer words than a Decision, the
+/// adapter overrides comparable().
+class Host {
+ public:
+  virtual ~Host() = default;
+
+  virtual std::string name() const = 0;
+
+  /// Steps the key. The tester knows the grant by `ticket`, a number that it uses once; the adapter
+  /// keeps whatever cancel() will need (marks, an id from the wire).
+  virtual Decision take(const Subject& subject, const Request& request, std::size_t ticket) = 0;
+
+  /// What take() would answer; changes nothing.
+  virtual Decision peek(const Subject& subject, const Request& request) = 0;
+
+  /// The units given back.
+  virtual Cost cancel(const Subject& subject, Instant now, std::size_t ticket) = 0;
+  virtual Cost refund(const Subject& subject, Instant now, Cost units) = 0;
+
+  /// Forgets the key; whether something was kept.
+  virtual bool reset(const Subject& subject, Instant now) = 0;
+
+  /// The state as stored, where the host can tell: a state never seen where nothing is kept.
+  virtual std::optional<Limit::State> stored(const Subject&) { return std::nullopt; }
+
+  /// Whether the host can keep this limit at all (one word holds no log).
+  virtual bool keeps(const Limit&) const { return true; }
+
+  /// Called now and then: time for the host to drop what is fresh, or to flush.
+  virtual void idle(Instant) {}
+
+  /// The part of a decision that the host tells; the rest is not compared.
+  virtual Decision comparable(Decision decision) const { return decision; }
+};
+
+/// Which schedules to drive: `count` of them, of `events` events each, from seed `first` on.
+struct Seeds {
+  std::uint64_t first = 1;
+  std::size_t count = 50;
+  std::size_t events = 400;
+};
+
+/// How much was compared, so that a test can see that it was not for nothing.
+struct Compared {
+  std::size_t decisions = 0;
+  std::size_t taken = 0;
+  std::size_t denied = 0;
+  std::size_t given_back = 0;  ///< units, by cancel and refund
+  std::size_t states = 0;      ///< stored states that were looked at
+};
+
+/// Drives the host and the pure machine through the same schedules, over several keys under several
+/// limits at once, and reports the first answer in which they differ as a test failure, with the
+/// events of that key before it.
+Compared expect_equal_to_pure(Host& host, const Seeds& seeds);
+
+}  // namespace weir::host

@@ -1,0 +1,7 @@
+#include "test/law/every_schedule.hpp"
+
+namespace weir::law {
+
+extern const std::size_t schedule_depth = 4;
+
+}  // namespace weir::law

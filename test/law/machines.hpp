@@ -1,0 +1,200 @@
+// The algorithms under law, each with tiny limits that reach every corner in a few events.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "test/law/law.hpp"
+#include "weir/limit.hpp"
+
+namespace weir::law {
+
+using Single = Limit::Single;
+using SeveralGcra = AllOf<Gcra>;
+
+/// A limit and what to call it when a law breaks.
+template <typename M>
+struct Tiny {
+  std::string name;
+  typename M::Config config;
+  std::size_t letters_less = 0;  ///< where a walk is slow and shorter ones have shown the most
+};
+
+template <typename M>
+struct Tinies;
+
+template <typename M>
+std::vector<Tiny<M>> tinies() {
+  return Tinies<M>::make();
+}
+
+inline Gcra::Config gcra(Gcra::Settings settings) { return Gcra::configure(settings).value(); }
+inline LeakyBucket::Config leaky(LeakyBucket::Settings settings) {
+  return LeakyBucket::configure(settings).value();
+}
+inline FixedWindow::Config fixed(FixedWindow::Settings settings) {
+  return FixedWindow::configure(settings).value();
+}
+inline SlidingWindow::Config sliding(SlidingWindow::Settings settings) {
+  return SlidingWindow::configure(settings).value();
+}
+inline SlidingLog::Config log(SlidingLog::Settings settings) {
+  return SlidingLog::configure(settings).value();
+}
+
+template <>
+struct Tinies<Gcra> {
+  static std::vector<Tiny<Gcra>> make() {
+    return {{"1 per 1, burst 1", gcra({1, Span{1}, 1})},
+            {"1 per 2, burst 2", gcra({1, Span{2}, 2})},
+            {"2 per 1, burst 3", gcra({2, Span{1}, 3})},
+            {"3 per 7, burst 2", gcra({3, Span{7}, 2})},
+            {"1 per 5, burst 1", gcra({1, Span{5}, 1})},
+            {"7 per 3, burst 2", gcra({7, Span{3}, 2})}};
+  }
+};
+
+template <>
+struct Tinies<LeakyBucket> {
+  static std::vector<Tiny<LeakyBucket>> make() {
+    return {{"1 per 1, no queue", leaky({1, Span{1}, 0})},
+            {"1 per 2, queue 2", leaky({1, Span{2}, 2})},
+            {"2 per 1, queue 2", leaky({2, Span{1}, 2})},
+            {"3 per 7, queue 1", leaky({3, Span{7}, 1})},
+            {"7 per 3, queue 3", leaky({7, Span{3}, 3})}};
+  }
+};
+
+template <>
+struct Tinies<FixedWindow> {
+  static std::vector<Tiny<FixedWindow>> make() {
+    return {{"1 per 1", fixed({1, Span{1}})},
+            {"2 per 3", fixed({2, Span{3}})},
+            {"3 per 5", fixed({3, Span{5}})},
+            {"1 per 4", fixed({1, Span{4}})}};
+  }
+};
+
+template <>
+struct Tinies<SlidingWindow> {
+  static std::vector<Tiny<SlidingWindow>> make() {
+    return {{"1 per 1, 1 part", sliding({1, Span{1}, 1})},
+            {"2 per 3, 3 parts", sliding({2, Span{3}, 3})},
+            {"3 per 5, 2 parts", sliding({3, Span{5}, 2})},
+            {"1 per 4, 1 part", sliding({1, Span{4}, 1})}};
+  }
+};
+
+template <>
+struct Tinies<SlidingLog> {
+  static std::vector<Tiny<SlidingLog>> make() {
+    return {{"1 per 1", log({1, Span{1}})},
+            {"2 per 3", log({2, Span{3}})},
+            {"3 per 5", log({3, Span{5}})},
+            {"1 per 5", log({1, Span{5}})}};
+  }
+};
+
+template <>
+struct Tinies<Block<Gcra>> {
+  static std::vector<Tiny<Block<Gcra>>> make() {
+    return {{"1 per 2, burst 2, block 3", {gcra({1, Span{2}, 2}), Span{3}}},
+            {"3 per 7, burst 1, block 1", {gcra({3, Span{7}, 1}), Span{1}}},
+            {"2 per 1, burst 2, no block", {gcra({2, Span{1}, 2}), Span{0}}}};
+  }
+};
+
+template <>
+struct Tinies<Block<LeakyBucket>> {
+  static std::vector<Tiny<Block<LeakyBucket>>> make() {
+    return {{"1 per 2, queue 1, block 4", {leaky({1, Span{2}, 1}), Span{4}}}};
+  }
+};
+
+template <>
+struct Tinies<Block<SlidingLog>> {
+  static std::vector<Tiny<Block<SlidingLog>>> make() {
+    return {{"2 per 3, block 2", {log({2, Span{3}}), Span{2}}}};
+  }
+};
+
+template <>
+struct Tinies<AllOf<Single>> {
+  static std::vector<Tiny<AllOf<Single>>> make() {
+    return {{"1 per 1 burst 2 & fixed 3 per 5", {{gcra({1, Span{1}, 2}), fixed({3, Span{5}})}}},
+            {"3 per 7 burst 2 & leaky 1 per 2 queue 1",
+             {{gcra({3, Span{7}, 2}), leaky({1, Span{2}, 1})}}, 1},
+            {"sliding 2 per 3 & log 3 per 5", {{sliding({2, Span{3}, 3}), log({3, Span{5}})}}, 1}};
+  }
+};
+
+/// All terms bucket the same way, so that remaining and cancel are exact.
+template <>
+struct Tinies<SeveralGcra> {
+  static std::vector<Tiny<SeveralGcra>> make() {
+    return {{"1 per 1 burst 2 & 1 per 3 burst 3", {{gcra({1, Span{1}, 2}), gcra({1, Span{3}, 3})}}}};
+  }
+};
+
+inline Limit::Composite::Config composite(std::vector<Block<Single>::Config> terms) {
+  return {std::move(terms)};
+}
+
+template <>
+struct Tinies<Limit::Machine> {
+  static std::vector<Tiny<Limit::Machine>> make() {
+    return {{"3 per 7, burst 2", gcra({3, Span{7}, 2}), 1},
+            {"leaky 3 per 7, queue 1", leaky({3, Span{7}, 1}), 1},
+            {"fixed 2 per 3", fixed({2, Span{3}}), 1},
+            {"sliding 2 per 3, 3 parts", sliding({2, Span{3}, 3}), 1},
+            {"log 2 per 3", log({2, Span{3}}), 1},
+            {"1 per 2 burst 2 block 3 & fixed 3 per 5",
+             composite({{gcra({1, Span{2}, 2}), Span{3}}, {fixed({3, Span{5}}), Span{0}}})},
+            {"leaky 1 per 2 queue 1 block 2 & log 2 per 3 block 4",
+             composite({{leaky({1, Span{2}, 1}), Span{2}}, {log({2, Span{3}}), Span{4}}}), 1}};
+  }
+};
+
+template <>
+struct Tinies<Boxed<SlidingWindow>> {
+  static std::vector<Tiny<Boxed<SlidingWindow>>> make() {
+    return {{"2 per 3, 3 parts", sliding({2, Span{3}, 3}), 1}};
+  }
+};
+
+template <>
+struct Traits<Gcra> {
+  static constexpr bool exact_remaining = true;
+  static constexpr bool exact_cancel = true;
+  static constexpr bool partial_cancel = true;
+  static constexpr bool exact_refund = true;
+};
+
+/// A queue inside says how long a request may wait, and the time counts for the other terms and for
+/// a penalty too: what remains is then at least what is told. Of what the terms give back, the
+/// least is told.
+struct CompositeTraits {
+  static constexpr bool exact_remaining = false;
+  static constexpr bool exact_cancel = false;
+  static constexpr bool partial_cancel = false;
+  static constexpr bool exact_refund = false;
+};
+template <typename Term>
+struct Traits<AllOf<Term>> : CompositeTraits {};
+template <>
+struct Traits<Limit::Machine> : CompositeTraits {};
+template <>
+struct Traits<SeveralGcra> : CompositeTraits {
+  static constexpr bool exact_remaining = true;
+};
+template <>
+struct Traits<Block<Gcra>> : Traits<Gcra> {};
+template <>
+struct Traits<Block<LeakyBucket>> : Traits<LeakyBucket> {
+  static constexpr bool exact_remaining = false;
+};
+template <typename Inner>
+struct Traits<Boxed<Inner>> : Traits<Inner> {};
+
+}  // namespace weir::law
