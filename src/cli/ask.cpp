@@ -6,7 +6,6 @@
 #include "cli/json.hpp"
 #include "cli/remote.hpp"
 #include "cli/server_verbs.hpp"
-#include "weir/duration.hpp"
 
 namespace weir::cli {
 namespace {
@@ -134,6 +133,14 @@ std::optional<std::vector<std::string>> wire_options(const Question& question,
   return options;
 }
 
+/// For people: rounded up to milliseconds, from a second on to tenths.
+std::string about(std::int64_t us) {
+  const std::int64_t ms = (us + 999) / 1000;
+  if (ms < 1000) return std::to_string(ms) + "ms";
+  const std::int64_t tenths = (ms + 99) / 100;
+  return std::to_string(tenths / 10) + (tenths % 10 ? "." + std::to_string(tenths % 10) : "") + "s";
+}
+
 void show(const wire::Reply& reply, const Question& question, const Console& console) {
   const auto number = [&](std::string_view name) {
     const wire::Reply* field = reply.field(name);
@@ -155,15 +162,15 @@ void show(const wire::Reply& reply, const Question& question, const Console& con
   }
   console.out << said;
   if (number("ready_after_us") > 0) {
-    console.out << ": act in " << print_duration(Span{number("ready_after_us")});
+    console.out << ": act in " << about(number("ready_after_us"));
   }
   if (number("retry_after_us") > 0) {
-    console.out << ": try again in " << print_duration(Span{number("retry_after_us")});
+    console.out << ": try again in " << about(number("retry_after_us"));
   }
   if (said == "impossible") console.out << ": the cost is above the limit's capacity";
   console.out << "; " << number("remaining") << " of " << number("limit") << " left";
   if (number("reset_after_us") > 0) {
-    console.out << ", all again in " << print_duration(Span{number("reset_after_us")});
+    console.out << ", all again in " << about(number("reset_after_us"));
   }
   console.out << '\n';
 }

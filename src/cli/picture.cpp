@@ -206,8 +206,13 @@ std::string picture(const Simulation& simulation, const Screen& screen) {
         title + painted(verdict, draw_row(row, axis, tallest, screen.characters), screen) + "\n";
   }
   drawn += draw_axis(axis, extent, period, screen, indent) + "\n";
-  drawn += indent + "a column is " + print_duration(axis.column);
-  if (tallest > 1) drawn += ", the tallest " + std::to_string(tallest) + " calls";
+  const std::string scale = "a column is " + print_duration(axis.column);
+  drawn += indent + scale;
+  if (tallest > 1) {
+    const std::string height = "the tallest " + std::to_string(tallest) + " calls";
+    const bool beside = indent.size() + scale.size() + 2 + height.size() <= screen.columns;
+    drawn += beside ? ", " + height : "\n" + indent + height;
+  }
   return drawn;
 }
 

@@ -131,8 +131,22 @@ void client(CommandContext& context, const Arguments& arguments, ReplyWriter& re
 }
 
 void config(CommandContext& context, const Arguments& arguments, ReplyWriter& reply) {
-  // redis-benchmark and some pools ask; there is nothing to tell.
-  if (is_word(arguments[1], "GET")) return reply.map(0);
+  if (is_word(arguments[1], "GET")) {
+    // What redis-benchmark and some pools ask: nothing is written to disk here.
+    constexpr std::array<std::array<std::string_view, 2>, 2> known{{{"save", ""}, {"appendonly", "no"}}};
+    std::vector<const std::array<std::string_view, 2>*> told;
+    for (const auto& each : known) {
+      for (std::size_t at = 2; at < arguments.size(); ++at) {
+        if (arguments[at] == each[0]) told.push_back(&each);
+      }
+    }
+    reply.map(told.size());
+    for (const auto* each : told) {
+      reply.bulk((*each)[0]);
+      reply.bulk((*each)[1]);
+    }
+    return;
+  }
   fail(context, reply, "ERR options are given when the server starts: weir serve --help");
 }
 
@@ -228,7 +242,7 @@ constexpr std::array commands{
             "ID | INFO | GETNAME | SETNAME name | SETINFO what value", client},
     Command{"COMMAND", -1, false, 0, "Lists the commands.", "[COUNT | INFO name... | DOCS [name...]]",
             command},
-    Command{"CONFIG", -2, false, 0, "Has nothing to tell.", "GET pattern", config},
+    Command{"CONFIG", -2, false, 0, "Tells that nothing is written to disk.", "GET name...", config},
     Command{"DBSIZE", 1, false, 0, "Counts the keys that are kept.", "", dbsize},
     Command{"INFO", -1, false, 0, "Tells of the server.", "[section]", info},
     Command{"SELECT", 2, false, 0, "Chooses the one database, 0.", "0", select},

@@ -201,13 +201,15 @@ ReadAnswer read_answer(std::string_view bytes, AnswerForm form) {
   return {.reading = Reading::refused, .complaint = std::string(bytes.substr(0, 200))};
 }
 
-std::optional<std::string> absurdity(const Answer& answer) {
+std::optional<std::string> absurdity(const Answer& answer, AnswerForm form) {
+  if (form == AnswerForm::integer) return std::nullopt;
   if (answer.remaining < 0) return "remaining below 0: " + std::to_string(answer.remaining);
   if (answer.remaining > answer.limit) {
     return "remaining " + std::to_string(answer.remaining) + " above limit " +
            std::to_string(answer.limit);
   }
-  if (!answer.admitted && answer.retry_after == 0) return "denied, and retry after 0";
+  if (form == AnswerForm::take && !answer.admitted && answer.retry_after == 0)
+    return "denied, and retry after 0";
   return std::nullopt;
 }
 

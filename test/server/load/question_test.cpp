@@ -91,10 +91,17 @@ TEST(AnAnswer, OfAnotherFormIsRefused) {
 }
 
 TEST(AnAnswer, ThatContradictsItselfIsAbsurd) {
-  EXPECT_FALSE(absurdity({.admitted = true, .limit = 16, .remaining = 15}));
-  EXPECT_TRUE(absurdity({.admitted = true, .limit = 16, .remaining = 17}));
-  EXPECT_TRUE(absurdity({.admitted = true, .limit = 16, .remaining = -1}));
-  EXPECT_TRUE(absurdity({.admitted = false, .limit = 16, .retry_after = 0}));
+  for (const AnswerForm form : {AnswerForm::throttle, AnswerForm::take}) {
+    EXPECT_FALSE(absurdity({.admitted = true, .limit = 16, .remaining = 15}, form));
+    EXPECT_TRUE(absurdity({.admitted = true, .limit = 16, .remaining = 17}, form));
+    EXPECT_TRUE(absurdity({.admitted = true, .limit = 16, .remaining = -1}, form));
+  }
+}
+
+TEST(AnAnswer, MayDenyAndInviteAtOnceOnlyInWholeSeconds) {
+  const Answer answer{.admitted = false, .limit = 16, .retry_after = 0};
+  EXPECT_TRUE(absurdity(answer, AnswerForm::take));
+  EXPECT_FALSE(absurdity(answer, AnswerForm::throttle));
 }
 
 std::map<std::uint64_t, int> drawn(const Keys& keys) {

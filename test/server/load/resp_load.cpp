@@ -5,6 +5,7 @@
 #include <netinet/tcp.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -107,7 +108,8 @@ class Worker {
   }
 
   void work() {
-    const auto deadline = Clock::now() + load_.finish_within;
+    started_at_ = Clock::now();
+    const auto deadline = started_at_ + load_.finish_within;
     for (Connection& connection : connections_) ask_next_batch(connection);
     std::array<epoll_event, 64> events{};
     while (unanswered_ > 0) {
@@ -123,9 +125,12 @@ class Worker {
         throw LoadFailed("time is up, and " + std::to_string(unanswered_) + " answers are missing");
       }
     }
+    ended_at_ = Clock::now();
   }
 
   Outcome& outcome() { return outcome_; }
+  Clock::time_point started_at() const { return started_at_; }
+  Clock::time_point ended_at() const { return ended_at_; }
 
  private:
   void ask_next_batch(Connection& connection) {
@@ -200,10 +205,8 @@ class Worker {
     --unanswered_;
     ++outcome_.answered;
     if (answer.admitted) ++outcome_.admitted;
-    if (load_.question.form != AnswerForm::integer) {
-      if (const auto why = absurdity(answer)) {
-        if (outcome_.absurd++ == 0) outcome_.first_absurdity = *why;
-      }
+    if (const auto why = absurdity(answer, load_.question.form)) {
+      if (outcome_.absurd++ == 0) outcome_.first_absurdity = *why;
     }
     if (load_.keep == Load::Keep::counts) return;
     outcome_.history.push_back({.client = connection.client,
@@ -223,6 +226,8 @@ class Worker {
   Descriptor poll_;
   std::deque<Connection> connections_;  ///< epoll holds their addresses
   std::array<char, 65'536> buffer_{};
+  Clock::time_point started_at_{};
+  Clock::time_point ended_at_{};
   Outcome outcome_;
 };
 
@@ -273,16 +278,25 @@ Outcome run(const Load& load) {
     });
   }
   start.arrive_and_wait();
-  const auto started_at = Clock::now();
   for (std::thread& thread : threads) thread.join();
-  Outcome outcome;
-  outcome.took = Clock::now() - started_at;
   if (failed) std::rethrow_exception(failed);
-  for (Worker& worker : workers) add(outcome, worker.outcome());
+
+  Outcome outcome;
+  Clock::time_point first_start = workers.front().started_at();
+  Clock::time_point last_end = workers.front().ended_at();
+  for (Worker& worker : workers) {
+    add(outcome, worker.outcome());
+    first_start = std::min(first_start, worker.started_at());
+    last_end = std::max(last_end, worker.ended_at());
+  }
+  outcome.took = last_end - first_start;
   return outcome;
 }
 
-Conversation::Conversation(std::uint16_t port) : socket_(connected_to(port).release()) {}
+Conversation::Conversation(std::uint16_t port) : socket_(connected_to(port).release()) {
+  const timeval patience{.tv_sec = 10, .tv_usec = 0};
+  setsockopt(socket_, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
+}
 
 Conversation::~Conversation() { close(socket_); }
 

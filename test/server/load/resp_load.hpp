@@ -48,6 +48,8 @@ struct LoadFailed : std::runtime_error {
 Outcome run(const Load& load);
 
 /// One connection and one question at a time, for what must be asked in order.
+///
+/// Errors  all throw LoadFailed; no answer within ten seconds is one
 class Conversation {
  public:
   explicit Conversation(std::uint16_t port);

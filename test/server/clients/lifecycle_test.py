@@ -1,0 +1,154 @@
+"""Start, watch, drain, stop; and the verbs that ask a server."""
+
+import json
+import signal
+import subprocess
+import time
+import unittest
+
+from weir_process import BINARY, Weir, read_to_end
+
+
+def weir(*arguments):
+    return subprocess.run([BINARY, *arguments], capture_output=True, text=True, timeout=30)
+
+
+def get(server, target, method="GET"):
+    with server.connect("metrics") as http:
+        http.sendall(f"{method} {target} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n".encode())
+        head, _, body = read_to_end(http).decode().partition("\r\n\r\n")
+        return int(head.split()[1]), body
+
+
+class StatusPage(unittest.TestCase):
+    def test_answers_three_paths(self):
+        with Weir() as server:
+            self.assertEqual(get(server, "/livez"), (200, "ok\n"))
+            self.assertEqual(get(server, "/readyz"), (200, "ok\n"))
+            status, body = get(server, "/metrics")
+            self.assertEqual(status, 200)
+            self.assertIn("weir_decisions_total", body)
+            self.assertEqual(get(server, "/metrics", "HEAD"), (200, ""))
+            self.assertEqual(get(server, "/nothing")[0], 404)
+            self.assertEqual(get(server, "/metrics", "DELETE")[0], 405)
+
+    def test_refuses_what_is_no_request(self):
+        with Weir() as server:
+            for data in (b"nonsense\r\n\r\n", b"GET / HTTP/1.1\r\n" + b"a:b\r\n" * 4000,
+                         b"POST /metrics HTTP/1.1\r\nContent-Length: 9\r\n\r\n123456789"):
+                with server.connect("metrics") as http:
+                    http.sendall(data)
+                    self.assertIn(b" 400 ", read_to_end(http).split(b"\r\n")[0])
+            self.assertEqual(get(server, "/livez")[0], 200)
+
+
+class Drain(unittest.TestCase):
+    def test_answers_what_has_arrived_then_closes(self):
+        server = Weir()
+        with server.connect() as busy, server.connect() as idle:
+            idle.sendall(b"PING\r\n")
+            self.assertEqual(idle.recv(64), b"+PONG\r\n")
+            busy.sendall(b"PING\r\n" * 50_000)
+            server.process.send_signal(signal.SIGTERM)
+            answers = read_to_end(busy)
+            self.assertEqual(len(answers) % 7, 0)
+            self.assertEqual(read_to_end(idle), b"")
+            self.assertEqual(server.stop(), 0)
+
+    def test_ends_soon_though_idle_clients_do_not_close(self):
+        server = Weir()
+        held = [server.connect() for _ in range(20)]
+        for connection in held:
+            connection.sendall(b"PING\r\n")
+            connection.recv(64)
+        begin = time.monotonic()
+        self.assertEqual(server.stop(), 0)
+        self.assertLess(time.monotonic() - begin, 3)
+        for connection in held:
+            connection.close()
+
+    def test_a_client_that_takes_nothing_is_cut_off(self):
+        server = Weir()
+        with server.connect() as stuck:
+            stuck.settimeout(0.5)
+            try:
+                while True:
+                    stuck.send(b"COMMAND\r\n" * 1000)
+            except TimeoutError:
+                pass
+            begin = time.monotonic()
+            self.assertEqual(server.stop(), 0)
+            self.assertLess(time.monotonic() - begin, 10)
+
+
+class Start(unittest.TestCase):
+    def test_says_when_the_port_is_taken(self):
+        with Weir() as server:
+            done = weir("serve", "--resp", f"127.0.0.1:{server.port}")
+            self.assertEqual(done.returncode, 2)
+            self.assertIn("is in use; stop what listens there", done.stderr)
+            self.assertEqual(done.stdout, "")
+
+    def test_says_what_is_wrong_with_an_option(self):
+        for arguments, expected in (
+                (["--resp", "nonsense"], "expected HOST:PORT"),
+                (["--resp", "127.0.0.1:99999"], "expected HOST:PORT"),
+                (["--limit", "login"], "--limit expects NAME=LIMIT"),
+                (["--limit", "login=5/x"], "expected a period"),
+                (["--limit", "lo gin=5/m"], "a limit's name has"),
+                (["--limit", "a=5/m", "--limit", "a=6/m"], "is taken by another limit"),
+                (["--limit", "a=5/m initial 0"], "a key must start full"),
+                (["--threads", "0"], "--threads"),
+                (["--threads", "1M"], "--threads"),
+                (["--max-keys", "-1"], "--max-keys"),
+                (["--nonsense"], "--nonsense")):
+            with self.subTest(arguments):
+                done = weir("serve", *arguments)
+                self.assertEqual(done.returncode, 2)
+                self.assertIn(expected, done.stderr)
+
+
+class Ask(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.server = Weir("--limit", "login=2/1m")
+        cls.at = ["--server", f"127.0.0.1:{cls.server.port}"]
+
+    @classmethod
+    def tearDownClass(cls):
+        assert cls.server.stop() == 0
+
+    def test_take_ends_with_the_answer(self):
+        first = weir("take", "alice", "@login", *self.at)
+        self.assertEqual(first.returncode, 0)
+        self.assertTrue(first.stdout.startswith("granted; 1 of 2 left"), first.stdout)
+        weir("take", "alice", "@login", *self.at)
+        denied = weir("take", "alice", "@login", *self.at)
+        self.assertEqual(denied.returncode, 1)
+        self.assertRegex(denied.stdout, r"^denied: try again in (30|29\.\d)s; 0 of 2 left")
+        self.assertEqual(weir("take", "alice", "@login", "--cost", "3", *self.at).returncode, 1)
+        deferred = weir("take", "alice", "@login", "--patience", "1m", *self.at)
+        self.assertEqual(deferred.returncode, 0)
+        self.assertIn("deferred: act in ", deferred.stdout)
+
+    def test_peek_and_reset(self):
+        weir("take", "bob", "5/1m", "burst", "2", *self.at)
+        peeked = json.loads(weir("peek", "bob", "5/1m burst 2", "--json", *self.at).stdout)
+        self.assertEqual((peeked["verdict"], peeked["remaining"]), ("granted", 1))
+        self.assertEqual(weir("reset", "bob", "5/1m burst 2", *self.at).stdout, "forgotten\n")
+        self.assertEqual(weir("reset", "bob", "5/1m burst 2", *self.at).stdout,
+                         "nothing was kept of this key\n")
+
+    def test_errors_name_the_place_and_the_code(self):
+        bad = weir("take", "alice", "5/x", *self.at)
+        self.assertEqual(bad.returncode, 2)
+        self.assertIn("column 3: expected a period", bad.stderr)
+        self.assertEqual(weir("take", "alice", "@nobody", *self.at).returncode, 2)
+        self.assertEqual(weir("take", "alice", *self.at).returncode, 2)
+        away = weir("take", "alice", "5/m", "--server", "127.0.0.1:1")
+        self.assertEqual(away.returncode, 3)
+        self.assertIn("start one with: weir serve", away.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

@@ -1,0 +1,57 @@
+"""redis-cli and redis-benchmark, as people type them."""
+
+import re
+import subprocess
+import unittest
+
+from weir_process import Weir
+
+
+class RedisTools(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.weir = Weir()
+
+    @classmethod
+    def tearDownClass(cls):
+        assert cls.weir.stop() == 0
+
+    def cli(self, *arguments, text=None):
+        done = subprocess.run(["redis-cli", "-p", str(self.weir.port), *arguments], input=text,
+                              capture_output=True, text=True, timeout=30, check=True)
+        return done.stdout
+
+    def test_cli_answers_the_readmes_line(self):
+        self.assertEqual(self.cli("CL.THROTTLE", "alice", "15", "30", "60").split(),
+                         ["0", "16", "15", "-1", "2"])
+
+    def test_cli_speaks_resp3(self):
+        self.assertIn("1# \"verdict\" => \"granted\"",
+                      self.cli("-3", "--no-raw", "WEIR.TAKE", "bob", "5/1m"))
+
+    def test_cli_reads_commands_from_a_pipe(self):
+        out = self.cli(text="PING\nWEIR.TAKE carol 1/1m\nWEIR.TAKE carol 1/1m\nWEIR.RESET carol 1/1m\n")
+        self.assertEqual(out.split()[0], "PONG")
+        self.assertIn("granted", out)
+        self.assertIn("denied", out)
+
+    def benchmark(self, *arguments):
+        done = subprocess.run(
+            ["redis-benchmark", "-p", str(self.weir.port), "-n", "20000", "-c", "50", "--csv",
+             *arguments], capture_output=True, text=True, timeout=60, check=True)
+        self.assertNotIn("Error", done.stdout + done.stderr)
+        self.assertNotIn("WARNING", done.stdout + done.stderr)
+        return float(re.search(r'^"[^"]*","([\d.]+)"', done.stdout.splitlines()[-1])[1])
+
+    def test_benchmark_drives_both_families(self):
+        self.assertGreater(self.benchmark(
+            "-r", "1000", "CL.THROTTLE", "key:__rand_int__", "15", "30", "60"), 0)
+        self.assertGreater(self.benchmark(
+            "-P", "16", "-r", "1000", "WEIR.TAKE", "key:__rand_int__", "100/1s"), 0)
+
+    def test_benchmark_drives_resp3(self):
+        self.assertGreater(self.benchmark("-3", "-P", "16", "WEIR.TAKE", "key", "100/1s"), 0)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

@@ -1,0 +1,73 @@
+"""The built weir as a child process, for tests in Python."""
+
+import os
+import re
+import signal
+import socket
+import subprocess
+
+BINARY = os.environ["WEIR_BINARY"]
+
+
+class Weir:
+    """Starts `weir serve` on free ports; use it in a with statement."""
+
+    def __init__(self, *arguments):
+        self.process = subprocess.Popen(
+            [BINARY, "serve", "--resp", "127.0.0.1:0", "--metrics", "127.0.0.1:0", *arguments],
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.ports = {}
+        while len(self.ports) < 2:
+            line = self.process.stdout.readline()
+            if not line:
+                raise RuntimeError("weir did not start: " + self.process.stderr.read())
+            if found := re.fullmatch(r"(resp|metrics) 127\.0\.0\.1:(\d+)\n", line):
+                self.ports[found[1]] = int(found[2])
+        self.port = self.ports["resp"]
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.stop()
+
+    def connect(self, listener="resp"):
+        connection = socket.create_connection(("127.0.0.1", self.ports[listener]), timeout=10)
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        return connection
+
+    def rss(self):
+        with open(f"/proc/{self.process.pid}/statm") as statm:
+            return int(statm.read().split()[1]) * os.sysconf("SC_PAGESIZE")
+
+    def metrics(self):
+        with self.connect("metrics") as http:
+            http.sendall(b"GET /metrics HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+            return read_to_end(http).decode()
+
+    def metric(self, name):
+        return float(re.search(f"^{re.escape(name)} (.*)$", self.metrics(), re.M)[1])
+
+    def stop(self):
+        """SIGTERM; the exit status."""
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGTERM)
+        try:
+            status = self.process.wait(timeout=20)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            raise
+        self.process.stdout.close()
+        self.errors = self.process.stderr.read()
+        self.process.stderr.close()
+        return status
+
+
+def read_to_end(connection):
+    data = b""
+    try:
+        while chunk := connection.recv(65536):
+            data += chunk
+    except ConnectionResetError:
+        pass
+    return data
