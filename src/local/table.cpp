@@ -438,6 +438,7 @@ JointAnswer Table::take_all(std::span<const Claim> claims, const Request& reques
       asked.cost = claims[at].cost;
       grants[at] = grant_of<Machine>(config_of(place.subject), *place.held.first, asked,
                                      answer.decision);
+      if (places.size() > 1) grants[at].turn = Turn::joint;
     }
   }
   // The binding place as the caller counts: the first claim that it stands for.

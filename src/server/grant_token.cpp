@@ -20,7 +20,8 @@ std::optional<std::int64_t> next(std::string_view& text) {
 
 std::string print(const GrantToken& token, std::size_t terms) {
   std::string text = std::to_string(token.number) + "." + std::to_string(token.grant.cost) + "." +
-                     std::to_string(token.grant.acts_at.time_since_epoch().count());
+                     std::to_string(token.grant.acts_at.time_since_epoch().count()) +
+                     (token.grant.turn == Turn::joint ? ".1" : ".0");
   for (std::size_t term = 0; term < terms; ++term) {
     const FineInstant& mark = token.grant.marks[term];
     if (mark.whole == Instant::min()) {  // this term keeps none
@@ -37,8 +38,11 @@ std::optional<GrantToken> read_grant_token(std::string_view text, std::size_t te
   const auto number = next(text);
   const auto cost = next(text);
   const auto acts_at = next(text);
-  if (!number || !cost || !acts_at || *number < 1 || *cost < 0) return {};
-  GrantToken token{static_cast<std::uint64_t>(*number), {*cost, Instant{Span{*acts_at}}, {}}};
+  const auto turn = next(text);
+  if (!number || !cost || !acts_at || !turn || *number < 1 || *cost < 0) return {};
+  if (*turn != 0 && *turn != 1) return {};
+  GrantToken token{static_cast<std::uint64_t>(*number),
+                   {*cost, Instant{Span{*acts_at}}, static_cast<Turn>(*turn), {}}};
   for (std::size_t term = 0; term < terms; ++term) {
     const auto whole = next(text);
     const auto rest = next(text);

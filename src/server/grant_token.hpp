@@ -17,7 +17,7 @@ struct GrantToken {
   Grant grant;
 };
 
-/// Text without blanks: number.cost.instant, then .whole.rest for each term that keeps a mark.
+/// Text without blanks: number.cost.instant.turn, then .whole.rest for each term's mark.
 std::string print(const GrantToken& token, std::size_t terms);
 
 /// Nothing where the text is no token for a limit of so many terms.

@@ -102,7 +102,8 @@ struct AllOf {
   static Cost cancel(const Config& config, State& state, Instant now, const Grant& grant,
                      const FineInstant* mark) noexcept {
     return least_back(config, state, [&](const auto& term, auto& kept) {
-      return Term::cancel(term, kept, now, grant, mark++);
+      const FineInstant* own = mark++;
+      return stands_at<Term>(term, kept, own) ? Term::cancel(term, kept, now, grant, own) : Cost{0};
     });
   }
 

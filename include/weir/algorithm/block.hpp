@@ -66,6 +66,7 @@ struct Block {
 
   static Cost cancel(const Config& config, State& state, Instant now, const Grant& grant,
                      const FineInstant* mark) noexcept {
+    if (!stands_at<Inner>(config.inner, state.inner, mark)) return 0;
     return Inner::cancel(config.inner, state.inner, now, grant, mark);
   }
 

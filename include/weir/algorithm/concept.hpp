@@ -1,6 +1,7 @@
 // What an algorithm is, and the one step that all of them share.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cassert>
 #include <concepts>
@@ -42,11 +43,18 @@ struct Room {
   Cost remaining;
 };
 
+/// Whose instant a grant acts at.
+enum class Turn : std::uint8_t {
+  own,    ///< this state's: none that it would allow is earlier
+  joint,  ///< one at which other states agree too, so maybe later than this state's own
+};
+
 /// A grant that its holder may still give back. Spent once: giving it back twice would undo a
 /// stranger's equal grant, so hosts hand it out once or remember what was cancelled.
 struct Grant {
   Cost cost = 0;
   Instant acts_at{};
+  Turn turn = Turn::own;
   /// Where each term of the limit stood right after the grant.
   std::array<FineInstant, most_terms> marks{};
 };
@@ -163,9 +171,19 @@ constexpr Decision step(const typename M::Config& config, typename M::State& sta
 template <Algorithm M>
 Grant grant_of(const typename M::Config& config, const typename M::State& state,
                const Request& request, const Decision& decision) noexcept {
-  Grant grant{request.cost, decision.ready_at, {}};
+  Grant grant{request.cost, decision.ready_at, Turn::own, {}};
   M::mark(config, state, grant.marks.data());
   return grant;
+}
+
+/// Whether a state's buckets stand where the grant left them: nothing was granted since. Who puts
+/// grants off beyond a bucket's own instant cancels only then, or newcomers would act beside them.
+template <Algorithm M>
+bool stands_at(const typename M::Config& config, const typename M::State& state,
+               const FineInstant* mark) noexcept {
+  std::array<FineInstant, most_terms> marks{};
+  const FineInstant* end = M::mark(config, state, marks.data());
+  return std::equal(static_cast<const FineInstant*>(marks.data()), end, mark);
 }
 
 /// Gives a grant back while its instant has not passed; returns the units that were given back.
@@ -173,6 +191,7 @@ template <Algorithm M>
 Cost cancel(const typename M::Config& config, typename M::State& state, Instant now,
             const Grant& grant) noexcept {
   if (now > grant.acts_at || grant.cost <= 0) return 0;
+  if (grant.turn == Turn::joint && !stands_at<M>(config, state, grant.marks.data())) return 0;
   return M::cancel(config, state, now, grant, grant.marks.data());
 }
 

@@ -206,16 +206,28 @@ TEST(WeirCancel, IsTooLateAfterTheGrantsInstant) {
 
 TEST(WeirCancel, RefusesWhatIsNoGrant) {
   CommandRunner server;
-  for (const char* grant : {"x", "1", "1.1", "1.1.1", "0.1.1.1.0", "1.-1.1.1.0", "1.9.1.1.0",
-                            "1.1.1.1.0.1", "1.1.1.1.-1", "9999999999999999999.1.1.1.1"}) {
+  for (const char* grant : {"x", "1", "1.1", "1.1.1", "1.1.1.0", "0.1.1.0.1.0", "1.-1.1.0.1.0",
+                            "1.9.1.0.1.0", "1.1.1.0.1.0.1", "1.1.1.0.1.-1", "1.1.1.2.1.0",
+                            "9999999999999999999.1.1.0.1.1"}) {
     EXPECT_THAT(server.error("WEIR.CANCEL a 1/1s " + std::string(grant)),
                 HasSubstr("expected the grant that WEIR.TAKE gave"))
         << grant;
   }
   // A grant of this shape that was never given changes nothing.
   server.run("WEIR.TAKE a 5/1s");
-  EXPECT_EQ(server.run("WEIR.CANCEL a 5/1s 1.1.9007199254740991.9007199254740991.0").integer, 0);
+  EXPECT_EQ(server.run("WEIR.CANCEL a 5/1s 1.1.9007199254740991.0.9007199254740991.0").integer, 0);
   EXPECT_EQ(number(server.run("WEIR.PEEK a 5/1s"), "remaining"), 4);
+}
+
+TEST(WeirCancel, OfAJointGrantGivesBackOnlyWhereNothingWasGrantedSince) {
+  CommandRunner server;
+  server.run("WEIR.TAKE slow 1/10s");
+  const Reply joint = server.run("WEIR.TAKEALL 2 fast slow 10/1s 1/10s COSTS 2 1 PATIENCE 60000");
+  ASSERT_EQ(text(joint, "verdict"), "deferred");
+  const auto& grants = joint.field("grant")->elements;
+  server.run("WEIR.TAKE fast 10/1s PATIENCE 60000");
+  EXPECT_EQ(server.run("WEIR.CANCEL fast 10/1s " + grants[0].text).integer, 0);
+  EXPECT_EQ(server.run("WEIR.CANCEL slow 1/10s " + grants[1].text).integer, 1);
 }
 
 TEST(WeirRefund, GivesBackNoMoreThanIsOwed) {
