@@ -140,7 +140,8 @@ run_labels() {  # run_labels PRESET LABELS
   fi
   UBSAN_OPTIONS=print_stacktrace=1 TSAN_OPTIONS=halt_on_error=1 \
     "${same_addresses[@]}" ctest --test-dir "build/$1" --label-regex "^($2)\$" --parallel 2 \
-    --output-on-failure --no-tests=error 2>&1 | tee "build/ctest-$1.log"
+    --output-on-failure --no-tests=error 2>&1 |
+    sed --unbuffered --regexp-extended 's/ \.{4,}/ .../' | tee "build/ctest-$1.log"
 }
 
 closing_lines() {  # closing_lines PRESET: what ctest said at the end
@@ -220,11 +221,15 @@ bench() {
     run_labels release bench_smoke
     return
   fi
-  local program
-  for program in build/release/benchmarks/*; do
+  local program found=
+  for program in build/release/bench/*_*; do
+    # A benchmark's name asks a question; what else lies there serves one.
+    [[ -x $program && ${program##*/} =~ ^(how|what|when|where|which|who|does|is)_ ]] || continue
+    found=yes
     say "${program##*/}"
     "$program"
   done
+  [[ -n $found ]] || die "no benchmark was built" "See: bench/CMakeLists.txt"
 }
 
 fuzz() {

@@ -1,8 +1,8 @@
 #include "bench/peer.hpp"
 
-#include <time.h>
 #include <unistd.h>
 
+#include <ctime>
 #include <stdexcept>
 #include <utility>
 

@@ -3,20 +3,20 @@
 // Each round starts every server afresh, one after the other, so that whatever the machine does in
 // the meantime falls on all alike; a ratio is taken within a round, and the median over the rounds.
 // Closed loop: 50 connections, each with `pipeline` requests in flight. The keys are warm, and
-// nearly all requests are granted.
+// nearly all requests are granted; the table says how many.
 #include <sys/utsname.h>
 
 #include <algorithm>
+#include <charconv>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
 #include <exception>
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
-#include <string_view>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -44,6 +44,13 @@ constexpr const char* usage =
     "N]\n"
     "                                [--weir PATH] [--floor PATH] [--json] [--smoke]\n";
 
+template <typename Integer>
+bool read_number(const std::string& text, Integer& number) {
+  const char* end = text.data() + text.size();
+  const auto read = std::from_chars(text.data(), end, number);
+  return read.ec == std::errc{} && read.ptr == end && number > 0;
+}
+
 std::optional<Options> options_from(const std::vector<std::string>& arguments) {
   Options options;
   for (std::size_t i = 0; i < arguments.size(); ++i) {
@@ -64,9 +71,9 @@ std::optional<Options> options_from(const std::vector<std::string>& arguments) {
     if (name == "--peer" && peer_named(value, options.programs)) {
       options.peers.push_back(value);
     } else if (name == "--pairs") {
-      options.pairs = std::atoi(value.c_str());
+      if (!read_number(value, options.pairs)) return std::nullopt;
     } else if (name == "--keys") {
-      options.keys = std::strtoull(value.c_str(), nullptr, 10);
+      if (!read_number(value, options.keys)) return std::nullopt;
     } else if (name == "--weir") {
       options.programs.weir = value;
     } else if (name == "--floor") {
@@ -75,13 +82,13 @@ std::optional<Options> options_from(const std::vector<std::string>& arguments) {
       return std::nullopt;
     }
   }
-  if (options.pairs < 1 || options.keys < 1) return std::nullopt;
   return options;
 }
 
 struct Cost {
   double cpu_us_a_request;
   double requests_a_second;
+  double granted;  ///< of all that were answered, 0 to 1
 };
 
 /// One server, from its start to its end.
@@ -93,7 +100,7 @@ Cost measure(const Peer& peer, const Options& options, std::uint32_t pipeline) {
   load::Load load{.port = running.port,
                   .question = running.question,
                   .keys = {.count = options.keys},
-                  .requests = static_cast<std::int64_t>(options.keys),
+                  .requests = 2 * static_cast<std::int64_t>(options.keys),
                   .connections = options.clients,
                   .pipeline = 16,
                   .keep = load::Load::Keep::counts};
@@ -110,6 +117,7 @@ Cost measure(const Peer& peer, const Options& options, std::uint32_t pipeline) {
   return {
       .cpu_us_a_request = std::chrono::duration<double, std::micro>(used).count() / requests,
       .requests_a_second = requests / std::chrono::duration<double>(outcome.took).count(),
+      .granted = static_cast<double>(outcome.admitted) / requests,
   };
 }
 
@@ -135,14 +143,9 @@ struct Row {
   std::vector<Cost> costs{};
   std::vector<double> ratios{};  ///< to the floor of the same round
 
-  Spread cpu_us() const {
+  Spread of(double Cost::*figure) const {
     std::vector<double> values;
-    for (const Cost& cost : costs) values.push_back(cost.cpu_us_a_request);
-    return spread_of(values);
-  }
-  Spread requests_a_second() const {
-    std::vector<double> values;
-    for (const Cost& cost : costs) values.push_back(cost.requests_a_second);
+    for (const Cost& cost : costs) values.push_back(cost.*figure);
     return spread_of(values);
   }
 };
@@ -189,11 +192,17 @@ std::string date() {
   return text;
 }
 
+/// Where this ran, and what else ran there: figures from a busy machine are to be read as such.
 std::string machine() {
   utsname name{};
   uname(&name);
-  return std::to_string(std::thread::hardware_concurrency()) + " cores, " + name.sysname + ' ' +
-         name.release + ' ' + name.machine;
+  double load = 0;
+  getloadavg(&load, 1);
+  char text[256];
+  std::snprintf(text, sizeof(text), "%u cores, %s %s %s, load average %.1f",
+                std::thread::hardware_concurrency(), name.sysname, name.release, name.machine,
+                load);
+  return text;
 }
 
 void print_table(const Options& options, const std::vector<Row>& rows) {
@@ -201,10 +210,10 @@ void print_table(const Options& options, const std::vector<Row>& rows) {
               machine().c_str(), options.clients, static_cast<unsigned long long>(options.keys),
               static_cast<long long>(options.requests_unpipelined),
               static_cast<long long>(options.requests_pipelined), options.pairs);
-  std::printf("%-8s  %-10s  %22s  %20s  %9s  %s\n", "pipeline", "server", "CPU us/request",
-              "ratio to floor", "request/s", "answers");
+  std::printf("%-8s  %-10s  %22s  %20s  %9s  %8s  %s\n", "pipeline", "server", "CPU us/request",
+              "ratio to floor", "request/s", "granted", "answers");
   for (const Row& row : rows) {
-    const Spread cpu = row.cpu_us();
+    const Spread cpu = row.of(&Cost::cpu_us_a_request);
     std::printf("%8u  %-10s  %6.3f (%6.3f..%6.3f)", row.pipeline, row.peer.c_str(), cpu.median,
                 cpu.least, cpu.most);
     if (row.ratios.empty()) {
@@ -213,7 +222,8 @@ void print_table(const Options& options, const std::vector<Row>& rows) {
       const Spread ratio = spread_of(row.ratios);
       std::printf("  %6.2f (%5.2f..%5.2f)", ratio.median, ratio.least, ratio.most);
     }
-    std::printf("  %9.0f  %s\n", row.requests_a_second().median, row.answers.c_str());
+    std::printf("  %9.0f  %7.1f%%  %s\n", row.of(&Cost::requests_a_second).median,
+                100 * row.of(&Cost::granted).median, row.answers.c_str());
   }
 }
 
@@ -231,13 +241,15 @@ void print_json(const Options& options, const std::vector<Row>& rows) {
   for (const Row& row : rows) {
     std::printf("%s  {\"pipeline\": %u, \"server\": \"%s\", \"answers\": \"%s\", ", separator,
                 row.pipeline, row.peer.c_str(), row.answers.c_str());
-    print_spread("cpu_us_a_request", row.cpu_us());
+    print_spread("cpu_us_a_request", row.of(&Cost::cpu_us_a_request));
     if (!row.ratios.empty()) {
       std::printf(", ");
       print_spread("ratio_to_floor", spread_of(row.ratios));
     }
     std::printf(", ");
-    print_spread("requests_a_second", row.requests_a_second());
+    print_spread("requests_a_second", row.of(&Cost::requests_a_second));
+    std::printf(", ");
+    print_spread("granted", row.of(&Cost::granted));
     std::printf("}");
     separator = ",\n";
   }

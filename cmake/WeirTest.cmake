@@ -26,12 +26,20 @@ endfunction()
 # weir_test(NAME resp_test LABEL fast [tsan] SOURCES resp_test.cpp [LIBRARIES weir_wire]
 #           [TIMEOUT seconds])
 #
-# A GoogleTest executable; each of its TESTs is one ctest. A test that is to run under the thread
-# sanitizer carries the label tsan too.
+# A GoogleTest executable; each of its TESTs is one ctest. LABEL tsan beside the other has it run
+# under the thread sanitizer too.
 function(weir_test)
   cmake_parse_arguments(PARSE_ARGV 0 arg "" "NAME;TIMEOUT" "LABEL;SOURCES;LIBRARIES")
-  if(NOT arg_LABEL)
-    message(FATAL_ERROR "weir_test(${arg_NAME}): say LABEL fast, slow, redis or net.")
+  # One label each: gtest_discover_tests() would take a second for the name of a property.
+  set(label ${arg_LABEL})
+  if(tsan IN_LIST label)
+    list(REMOVE_ITEM label tsan)
+    if(CMAKE_CXX_FLAGS MATCHES "-fsanitize=thread")
+      set(label tsan)
+    endif()
+  endif()
+  if(NOT label MATCHES "^(fast|slow|redis|net|tsan)$")
+    message(FATAL_ERROR "weir_test(${arg_NAME}): LABEL is fast, slow, redis or net; and tsan.")
   endif()
   if(NOT arg_TIMEOUT)
     set(arg_TIMEOUT 120)
@@ -39,16 +47,10 @@ function(weir_test)
   weir_test_program(${arg_NAME} LABEL ${arg_LABEL} SOURCES ${arg_SOURCES}
     LIBRARIES ${arg_LIBRARIES} GTest::gmock GTest::gtest_main)
   # Listing the tests when ctest starts, not after each link, keeps a build from running programs.
-  gtest_discover_tests(${arg_NAME} DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60
-    PROPERTIES TIMEOUT ${arg_TIMEOUT})
-  # gtest_discover_tests() would take the second of two labels for a property's name.
-  set(labels_file "${CMAKE_CURRENT_BINARY_DIR}/${arg_NAME}_labels.cmake")
-  file(CONFIGURE OUTPUT "${labels_file}" @ONLY CONTENT [[
-if(@arg_NAME@_TESTS)
-  set_tests_properties(${@arg_NAME@_TESTS} PROPERTIES LABELS "@arg_LABEL@")
-endif()
-]])
-  set_property(DIRECTORY APPEND PROPERTY TEST_INCLUDE_FILES "${labels_file}")
+  # The prefix keeps apart the tests of two programs made of one source.
+  gtest_discover_tests(${arg_NAME} TEST_PREFIX "${arg_NAME}."
+    DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60
+    PROPERTIES LABELS ${label} TIMEOUT ${arg_TIMEOUT})
 endfunction()
 
 # weir_fuzz_target(NAME resp SOURCES resp_fuzz.cpp [LIBRARIES weir_wire])
@@ -72,14 +74,14 @@ endfunction()
 
 # weir_benchmark(NAME how_fast_is_a_grant SOURCES how_fast_is_a_grant.cpp [LIBRARIES weir_local])
 #
-# A Google Benchmark program in build/<preset>/benchmarks/, and a ctest (label bench_smoke) that
-# runs it just long enough to see that it works.
+# A Google Benchmark program in build/<preset>/bench/, and a ctest (label bench_smoke) that runs
+# it just long enough to see that it works. ./do bench runs what is there and asks a question.
 function(weir_benchmark)
   cmake_parse_arguments(PARSE_ARGV 0 arg "" "NAME" "SOURCES;LIBRARIES")
   weir_test_program(${arg_NAME} LABEL bench_smoke SOURCES ${arg_SOURCES}
     LIBRARIES ${arg_LIBRARIES} benchmark::benchmark_main)
   set_target_properties(${arg_NAME}
-    PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/benchmarks")
+    PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/bench")
   add_test(NAME bench.${arg_NAME} COMMAND ${arg_NAME} --benchmark_min_time=0.001)
   set_tests_properties(bench.${arg_NAME} PROPERTIES LABELS bench_smoke TIMEOUT 120)
 endfunction()

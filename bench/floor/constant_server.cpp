@@ -1,5 +1,5 @@
-// The floor under every RESP limiter: it reads commands, counts them, and answers each with the same
-// bytes. What it costs is the kernel's share of a request; nothing that decides can cost less.
+// The floor under every RESP limiter: it reads commands, counts them, and answers each with the
+// same bytes. That cost is the kernel's share of a request; nothing that decides can cost less.
 //
 //   constant_server 127.0.0.1:PORT      port 0: any; prints `resp 127.0.0.1:PORT` when it listens
 #include <arpa/inet.h>
@@ -15,7 +15,6 @@
 #include <charconv>
 #include <cstdint>
 #include <cstdio>
-#include <cstring>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -204,7 +203,7 @@ int listen_on(std::uint16_t port) {
   auto* raw = reinterpret_cast<sockaddr*>(&address);
   if (listener < 0 || bind(listener, raw, size) != 0 || listen(listener, 1'024) != 0 ||
       getsockname(listener, raw, &size) != 0) {
-    std::fprintf(stderr, "cannot listen: %s\n", std::strerror(errno));
+    std::perror("cannot listen");
     return -1;
   }
   std::printf("resp 127.0.0.1:%d\n", ntohs(address.sin_port));

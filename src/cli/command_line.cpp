@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 #include <ostream>
+#include <utility>
 
 #include "cli/input.hpp"
 
@@ -38,23 +39,16 @@ struct Spelling {
   std::string_view known;
 };
 
-/// How many letters must be put in, left out, changed or swapped with their neighbour.
+/// How many letters must be put in, left out or changed.
 std::size_t distance(const Spelling& words) {
   const std::size_t columns = words.known.size() + 1;
-  std::vector<std::size_t> before_last(columns);
-  std::vector<std::size_t> last(columns);
   std::vector<std::size_t> row(columns);
   std::iota(row.begin(), row.end(), std::size_t{0});
   for (std::size_t i = 1; i <= words.given.size(); ++i) {
-    before_last = std::exchange(last, row);
-    row[0] = i;
+    const std::vector<std::size_t> last = std::exchange(row, std::vector<std::size_t>(columns, i));
     for (std::size_t j = 1; j < columns; ++j) {
-      const bool same = words.given[i - 1] == words.known[j - 1];
-      row[j] = std::min({row[j - 1] + 1, last[j] + 1, last[j - 1] + (same ? 0 : 1)});
-      if (i > 1 && j > 1 && words.given[i - 1] == words.known[j - 2] &&
-          words.given[i - 2] == words.known[j - 1]) {
-        row[j] = std::min(row[j], before_last[j - 2] + 1);
-      }
+      const std::size_t change = words.given[i - 1] == words.known[j - 1] ? 0 : 1;
+      row[j] = std::min({row[j - 1] + 1, last[j] + 1, last[j - 1] + change});
     }
   }
   return row.back();
@@ -77,7 +71,7 @@ std::string suggestion(const std::string& given, const std::vector<std::string>&
 std::vector<std::string> option_names(const CLI::App& command) {
   std::vector<std::string> names;
   for (const CLI::Option* option : command.get_options()) {
-    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+    for (const std::string& name : option->get_lnames()) names.emplace_back("--" + name);
   }
   return names;
 }
@@ -102,6 +96,7 @@ std::vector<std::string> understood(std::vector<std::string> arguments) {
 ExitCode unknown_verb(const std::string& given, const std::vector<Verb>& verbs,
                       const Console& console) {
   std::vector<std::string> names;
+  names.reserve(verbs.size());
   for (const Verb& verb : verbs) names.push_back(verb.command->get_name());
   report(console.err, {"unknown verb '" + printable(given) + "'" + suggestion(given, names)});
   console.err << "See: weir --help\n";

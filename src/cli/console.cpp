@@ -55,6 +55,7 @@ Surroundings surroundings() {
     found.terminal_columns = known ? size.ws_col : 0;
   }
   found.variable = [](const char* name) -> std::string {
+    // NOLINTNEXTLINE(concurrency-mt-unsafe): nobody sets a variable
     const char* value = std::getenv(name);
     return value ? value : "";
   };

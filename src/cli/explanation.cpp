@@ -145,6 +145,7 @@ std::vector<BoundRow> bound_table(const Limit& limit) {
   std::ranges::sort(lengths);
   lengths.erase(std::unique(lengths.begin(), lengths.end()), lengths.end());
   std::vector<BoundRow> rows;
+  rows.reserve(lengths.size());
   for (const Span length : lengths) {
     rows.push_back({length, Limit::Machine::bound(limit.config(), length, 1)});
   }

@@ -35,7 +35,7 @@ struct Extent {
 
 Extent extent_of(const Simulation& simulation) {
   Extent extent;
-  run(simulation, [&](Instant now, const Decision& decision) {
+  for_each_decision(simulation, [&](Instant now, const Decision& decision) {
     extent.cover(now);
     extent.cover(shown_at(now, decision));
   });
@@ -108,7 +108,7 @@ using Counts = std::array<std::vector<std::int64_t>, 3>;
 Counts count_columns(const Simulation& simulation, const Axis& axis) {
   Counts counts;
   counts.fill(std::vector<std::int64_t>(axis.columns));
-  run(simulation, [&](Instant now, const Decision& decision) {
+  for_each_decision(simulation, [&](Instant now, const Decision& decision) {
     ++counts[row_of(decision.verdict)][axis.column_of(shown_at(now, decision))];
   });
   return counts;
@@ -117,10 +117,15 @@ Counts count_columns(const Simulation& simulation, const Axis& axis) {
 constexpr std::array ascii_bars{".", ":", "|", "#"};
 constexpr std::array utf8_bars{"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
 
-const char* bar(std::int64_t count, std::int64_t tallest, Characters characters) {
+struct Share {
+  std::int64_t count;    ///< > 0
+  std::int64_t tallest;  ///< >= count
+};
+
+const char* bar(Share share, Characters characters) {
   const bool utf8 = characters == Characters::utf8;
   const auto bars = static_cast<std::int64_t>(utf8 ? utf8_bars.size() : ascii_bars.size());
-  const auto height = static_cast<std::size_t>((count * bars - 1) / tallest);
+  const auto height = static_cast<std::size_t>((share.count * bars - 1) / share.tallest);
   return utf8 ? utf8_bars[height] : ascii_bars[height];
 }
 
@@ -130,7 +135,7 @@ std::string draw_row(const std::vector<std::int64_t>& counts, const Axis& axis,
   std::string row;
   std::string gap;
   for (const std::int64_t count : counts) {
-    if (count > 0) row += gap + bar(count, tallest, characters);
+    if (count > 0) row += gap + bar({.count = count, .tallest = tallest}, characters);
     if (count > 0) gap.clear();
     gap.append(count > 0 ? axis.stretch - 1 : axis.stretch, ' ');
   }
@@ -151,7 +156,7 @@ bool shows(const Axis& axis, const Extent& extent, Span spacing) {
   return columns * static_cast<std::int64_t>(axis.stretch) >= static_cast<std::int64_t>(widest + 2);
 }
 
-/// Marks at the limit's period where that shows, else at round spans, else at every so many columns.
+/// Marks at the limit's period where that shows, else at round spans, else at so many columns.
 Span tick_spacing(const Axis& axis, const Extent& extent, Span period) {
   if (period <= extent.last - extent.first && shows(axis, extent, period)) return period;
   // Fewer than three marks say little.
@@ -173,6 +178,7 @@ std::string draw_axis(const Axis& axis, const Extent& extent, Span period, const
   const auto add_tick = [&](Instant at) {
     const std::size_t position = axis.character_of(at);
     marks[position] = utf8 ? "┬" : "+";
+    if (!labels.empty() && position <= labels.size()) return;
     if (position + label(at).size() > screen.columns - indent.size()) return;
     labels.resize(position, ' ');
     labels += label(at);

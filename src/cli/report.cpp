@@ -113,7 +113,7 @@ void report_as_text(const Simulation& simulation, const Console& console) {
   Lines lines(console.out);
   const std::size_t digits =
       std::to_string(Limit::Machine::capacity(simulation.limit.config())).size();
-  run(simulation, [&](Instant now, const Decision& decision) {
+  for_each_decision(simulation, [&](Instant now, const Decision& decision) {
     tally.add(decision);
     lines.add(time(now) + "  " + padded(decision.verdict, console.screen) + "  " +
               right_aligned(std::to_string(decision.remaining), digits) + " left" +
@@ -128,7 +128,7 @@ void report_as_text(const Simulation& simulation, const Console& console) {
 void report_as_json(const Simulation& simulation, std::ostream& out) {
   Tally tally(simulation);
   Lines lines(out);
-  run(simulation, [&](Instant now, const Decision& decision) {
+  for_each_decision(simulation, [&](Instant now, const Decision& decision) {
     tally.add(decision);
     const Span wait = decision.verdict == Verdict::impossible ? Span{-1} : decision.ready_at - now;
     lines.add(Json::object()

@@ -23,7 +23,7 @@ struct Simulation {
 /// Calls observe(Instant now, const Decision&) for each call in turn. The same simulation always
 /// decides the same, so whoever needs to see it twice runs it twice.
 template <typename Observe>
-void run(const Simulation& simulation, Observe&& observe) {
+void for_each_decision(const Simulation& simulation, Observe&& observe) {
   const Limit::Machine::Config& config = simulation.limit.config();
   Limit::State state = simulation.limit.first_state(Instant{});
   for (const Calls& calls : simulation.schedule) {

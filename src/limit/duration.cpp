@@ -27,7 +27,7 @@ const Unit* find_unit(std::string_view word) {
   for (const Unit& unit : units) {
     if (word == unit.name) return &unit;
     // The words have a plural; the symbols do not.
-    if (unit.name.size() > 3 && word.size() == unit.name.size() + 1 && word.back() == 's' &&
+    if (unit.name.size() > 2 && word.size() == unit.name.size() + 1 && word.back() == 's' &&
         word.substr(0, unit.name.size()) == unit.name) {
       return &unit;
     }

@@ -44,6 +44,7 @@ struct alignas(64) Table::Shard {
 struct Table::Held {
   Limit::State* first = nullptr;
   Limit::State* second = nullptr;
+  bool shared = false;
 
   Instant earliest(const Machine::Config& config, Instant now, Cost cost) const noexcept {
     const Instant one = Machine::earliest(config, *first, now, cost);
@@ -75,7 +76,7 @@ struct Table::Held {
     order(config, request.now, request.cost);
     const Decision decision = weir::step<Machine>(config, *first, request);
     if (decision.verdict == Verdict::denied) {
-      const Held other{second, nullptr};
+      const Held other{second, nullptr, true};
       other.refuse(config, request);
     } else if (request.cost > 0) {
       Machine::charge(config, *second, decision.ready_at, request.cost);
@@ -103,7 +104,7 @@ class Table::SharedStates {
     auto& states = set->second;
     Limit::State* one = &states[(hash >> 16) % states.size()];
     Limit::State* two = &states[(hash >> 40) % states.size()];
-    return {one, one == two ? nullptr : two};
+    return {one, one == two ? nullptr : two, true};
   }
 
   /// The same, made where there are none.
@@ -175,7 +176,7 @@ Answer Table::take(const Subject& subject, const Request& request, Grant* grant)
   Limit::State& state = shard.states.state(index);
   const Machine::Config& config = config_of(subject);
   const Decision decision = step<Machine>(config, state, asked);
-  if (grant) *grant = grant_of<Machine>(config, state, asked, decision);
+  if (grant) note_grant<Machine>(config, state, asked.cost, decision, *grant);
   if (++shard.calls % 16 == 0) drop_fresh(shard, 1);
   return {decision, asked.now};
 }
@@ -190,7 +191,7 @@ Answer Table::take_new(Shard& shard, std::uint64_t hash, const Subject& subject,
     shared = shared_->find(*subject.rule, hash);
   }
   const auto finish = [&](const Decision& decision, const Limit::State& state) -> Answer {
-    if (grant) *grant = grant_of<Machine>(config, state, asked, decision);
+    if (grant) note_grant<Machine>(config, state, asked.cost, decision, *grant);
     return {decision, asked.now};
   };
   make_room(shard);
@@ -248,23 +249,22 @@ Answer Table::peek(const Subject& subject, const Request& request, Grant* grant)
     Request asked = request;
     asked.now = now;
     const Decision decision = held.peek(config, asked);
-    if (grant) *grant = grant_of<Machine>(config, *held.first, asked, decision);
+    if (grant) note_grant<Machine>(config, *held.first, asked.cost, decision, *grant);
     return {decision, now};
   });
 }
 
+// Shared states give nothing back: what a full one did not count for this key, it would give back
+// at the cost of another.
 Cost Table::cancel(const Subject& subject, Instant now, const Grant& grant) {
   return with(subject, now, [&](const auto& config, Held held, Instant at) {
-    const Cost back = weir::cancel<Machine>(config, *held.first, at, grant);
-    return held.second ? std::min(back, weir::cancel<Machine>(config, *held.second, at, grant))
-                       : back;
+    return held.shared ? 0 : weir::cancel<Machine>(config, *held.first, at, grant);
   });
 }
 
 Cost Table::refund(const Subject& subject, Instant now, Cost units) {
   return with(subject, now, [&](const auto& config, Held held, Instant at) {
-    const Cost back = Machine::refund(config, *held.first, at, units);
-    return held.second ? std::max(back, Machine::refund(config, *held.second, at, units)) : back;
+    return held.shared ? 0 : Machine::refund(config, *held.first, at, units);
   });
 }
 
@@ -372,7 +372,8 @@ JointAnswer Table::take_all(std::span<const Claim> claims, const Request& reques
   shards.erase(std::unique(shards.begin(), shards.end()), shards.end());
   std::vector<std::unique_lock<std::mutex>> locks;
   for (Shard* shard : shards) locks.emplace_back(shard->mutex);
-  const std::lock_guard shared_lock(shared_->mutex);
+  std::unique_lock shared_lock(shared_->mutex, std::defer_lock);
+  if (shared_->exist()) shared_lock.lock();
 
   Request asked = request;
   for (const Shard* shard : shards) asked.now = std::max(asked.now, shard->now);
@@ -387,8 +388,10 @@ JointAnswer Table::take_all(std::span<const Claim> claims, const Request& reques
       continue;
     }
     place.reserved = reserve();
+    if (!place.reserved && !shared_lock) shared_lock.lock();
     if (place.reserved) {
-      Held shared = shared_->find(*place.subject.rule, place.hash);
+      Held shared;
+      if (shared_lock) shared = shared_->find(*place.subject.rule, place.hash);
       if (shared.first) {
         shared.order(config_of(place.subject), asked.now, 0);
         place.state = *shared.first;
@@ -435,9 +438,8 @@ JointAnswer Table::take_all(std::span<const Claim> claims, const Request& reques
   if (grants) {
     for (std::size_t at = 0; at < claims.size(); ++at) {
       const Place& place = places[place_of[at]];
-      asked.cost = claims[at].cost;
-      grants[at] = grant_of<Machine>(config_of(place.subject), *place.held.first, asked,
-                                     answer.decision);
+      note_grant<Machine>(config_of(place.subject), *place.held.first, claims[at].cost,
+                          answer.decision, grants[at]);
       if (places.size() > 1) grants[at].turn = Turn::joint;
     }
   }

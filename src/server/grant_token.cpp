@@ -47,7 +47,8 @@ std::optional<GrantToken> read_grant_token(std::string_view text, std::size_t te
     const auto whole = next(text);
     const auto rest = next(text);
     if (!whole || !rest || *rest < 0) return {};
-    token.grant.marks[term] = {Instant{Span{*whole}}, *rest};
+    const bool unset = *whole == 0 && *rest == 0;
+    token.grant.marks[term] = unset ? FineInstant{} : FineInstant{Instant{Span{*whole}}, *rest};
   }
   if (!text.empty()) return {};
   return token;

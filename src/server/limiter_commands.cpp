@@ -49,10 +49,8 @@ void throttle(CommandContext& context, const Arguments& arguments, ReplyWriter& 
   }
   context.metrics.decided(*subject.rule, answer.decision.verdict,
                           std::max<Cost>(call.quantity, 0));
-  const auto numbers = RedisCell::reply(*configured, call, answer.decision,
-                                        context.grant.marks[0], answer.decided_at);
-  reply.array(numbers.size());
-  for (const std::int64_t number : numbers) reply.integer(number);
+  reply.integers(RedisCell::reply(*configured, call, answer.decision, context.grant.marks[0],
+                                  answer.decided_at));
 }
 
 /// The fields that every decision has. Requires the map to be announced, `grant` to follow.
@@ -136,7 +134,11 @@ void take_all(CommandContext& context, const Arguments& arguments, ReplyWriter& 
   if (taken(answer.decision.verdict)) {
     reply.array(count);
     for (std::size_t at = 0; at < count; ++at) {
-      write_grant(context, *claims[at].subject.rule, grants[at], reply);
+      if (claims[at].cost > 0) {
+        write_grant(context, *claims[at].subject.rule, grants[at], reply);
+      } else {
+        reply.null();
+      }
     }
   } else {
     reply.null();
@@ -185,6 +187,15 @@ void reset(CommandContext& context, const Arguments& arguments, ReplyWriter& rep
   reply.integer(context.service.table.reset({rule, read->key}) ? 1 : 0);
 }
 
+/// As one forgets a key of redis-cell.
+void del(CommandContext& context, const Arguments& arguments, ReplyWriter& reply) {
+  std::int64_t forgotten = 0;
+  for (const std::string_view key : behind_name(arguments)) {
+    if (context.service.table.reset({&context.service.rules.redis_cell(), key})) ++forgotten;
+  }
+  reply.integer(forgotten);
+}
+
 constexpr std::array commands{
     Command{"CL.THROTTLE", -5, true, 1, "Takes from a key as redis-cell does.",
             "key max_burst count period [quantity]", throttle},
@@ -199,6 +210,7 @@ constexpr std::array commands{
     Command{"WEIR.REFUND", -4, true, 1, "Gives back units that were taken but not used.",
             "key limit n [ID id]", refund},
     Command{"WEIR.RESET", 3, true, 1, "Forgets what a key has used.", "key limit", reset},
+    Command{"DEL", -2, true, 1, "Forgets keys of CL.THROTTLE.", "key [key...]", del},
 };
 
 }  // namespace

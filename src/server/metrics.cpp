@@ -141,7 +141,7 @@ std::string Metrics::text(const Table::Stats& table) const {
   head(out, "weir_shared_decisions_total", "counter",
        "Decisions on shared states, because the table was at --max-keys.");
   fmt::format_to(out, "weir_shared_decisions_total {}\n", table.shared_answers);
-  head(out, "weir_memory_bytes", "gauge", "Memory of the keyed table.");
+  head(out, "weir_memory_bytes", "gauge", "Memory of the keyed table, without the rings of logs and windows.");
   fmt::format_to(out, "weir_memory_bytes {}\n", table.bytes);
 
   head(out, "weir_connections", "gauge", "Open connections.");

@@ -32,7 +32,7 @@ enum class WireFault : std::uint8_t { malformed, too_large, stalled, too_many_co
 /// The counts of one worker thread. Labels are bounded: a rule the operator named, CL.THROTTLE, or
 /// all rules that came with requests together; a key never.
 struct alignas(64) WorkerMetrics {
-  static constexpr std::array<double, 8> bounds_s{1e-6, 2.5e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1.0};
+  static constexpr std::array<double, 6> bounds_s{1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1.0};
 
   struct PerRule {
     std::array<Counter, 4> decisions;  ///< by verdict

@@ -69,7 +69,8 @@ Expected<tcp::acceptor, StartError> open_acceptor(boost::asio::io_context& io,
 
 struct Server::State {
   State(const Options& wanted, Rules& rules)
-      : options(wanted), service(rules, {.max_keys = wanted.max_keys}), acceptor(io), signals(io),
+      : options(wanted), service(rules, {.max_keys = wanted.max_keys}),
+        metrics(service.metrics.add_worker()), acceptor(io), signals(io),
         second(io), pause(io), last_call(io) {
     for (std::size_t at = 0; at < std::max<std::size_t>(1, options.threads); ++at) {
       workers.push_back(std::make_unique<Worker>(service, options.limits));
@@ -78,6 +79,7 @@ struct Server::State {
 
   Options options;
   Service service;
+  WorkerMetrics& metrics;         ///< of the control loop
   boost::asio::io_context io{1};  ///< the control loop: accepts, watches, never decides
   tcp::acceptor acceptor;
   boost::asio::signal_set signals;
@@ -122,7 +124,8 @@ struct Server::State {
     });
   }
 
-  static void turn_away(tcp::socket& socket) {
+  void turn_away(tcp::socket& socket) {
+    metrics.wire_faults[static_cast<std::size_t>(WireFault::too_many_connections)].add(1);
     constexpr std::string_view full = "-ERR max number of clients reached\r\n";
     error_code ignored;
     socket.non_blocking(true, ignored);

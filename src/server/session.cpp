@@ -18,6 +18,13 @@ constexpr std::size_t input_at_ease = std::size_t{64} << 10;  ///< shrunk to aft
 
 using boost::system::error_code;
 
+WireFault kind_of(wire::RequestFault fault) {
+  using enum wire::RequestFault;
+  const bool large = fault == too_many_arguments || fault == argument_too_long ||
+                     fault == frame_too_long || fault == inline_too_long;
+  return large ? WireFault::too_large : WireFault::malformed;
+}
+
 }  // namespace
 
 Session::Session(Worker& worker, Socket socket, std::string peer)
@@ -166,7 +173,7 @@ void Session::answer() {
     }
     wire::ReplyWriter reply(output_, connection_.protocol);
     if (parsed.status == wire::RequestStatus::malformed) {
-      worker_.metrics_.wire_faults[static_cast<std::size_t>(WireFault::malformed)].add(1);
+      worker_.metrics_.wire_faults[static_cast<std::size_t>(kind_of(parsed.fault))].add(1);
       reply.error("ERR Protocol error: " + worker_.parser_.explain(parsed));
       connection_.closing = true;
       break;

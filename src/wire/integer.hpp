@@ -17,6 +17,13 @@ inline std::optional<std::int64_t> strict_integer(std::string_view text) noexcep
   const std::size_t first_digit = text.starts_with('-') ? 1 : 0;
   if (text.size() == first_digit || text[first_digit] < '1' || text[first_digit] > '9') return {};
   std::int64_t value = 0;
+  if (text.size() <= 18) {  // no overflow to look out for
+    for (const char c : text.substr(first_digit)) {
+      if (c < '0' || c > '9') return {};
+      value = value * 10 + (c - '0');
+    }
+    return first_digit == 0 ? value : -value;
+  }
   const char* const end = text.data() + text.size();
   const auto [stop, error] = std::from_chars(text.data(), end, value);
   if (error != std::errc{} || stop != end) return {};

@@ -69,6 +69,7 @@ Expected<TakeCommand, CommandError> read_one(CommandArguments arguments, std::st
 
 bool is_word(std::string_view text, std::string_view word) noexcept {
   if (text.size() != word.size()) return false;
+  if (text == word) return true;  // as most clients send it
   for (std::size_t at = 0; at < text.size(); ++at) {
     const char c = text[at];
     if ((c >= 'a' && c <= 'z' ? c - 'a' + 'A' : c) != word[at]) return false;

@@ -133,9 +133,9 @@ bool ReplyReader::advance(std::string_view& bytes, Reply& reply) {
     case Expects::type: take_type(bytes); return false;
     case Expects::line:
     case Expects::line_feed: {
-      std::string_view line;
-      if (!take_line(bytes, line)) return false;
-      const bool value_is_whole = interpret(line);
+      const auto line = take_line(bytes);
+      if (!line) return false;
+      const bool value_is_whole = interpret(*line);
       line_.clear();
       return value_is_whole && attach(std::exchange(value_, {}), reply);
     }
@@ -158,13 +158,16 @@ void ReplyReader::take_type(std::string_view& bytes) {
   expects_ = Expects::line;
 }
 
-/// True once the line is whole. `line` then lies in `bytes`, or in line_ where it came in pieces.
-bool ReplyReader::take_line(std::string_view& bytes, std::string_view& line) {
+/// The line, once it is whole: in `bytes`, or in line_ where it came in pieces.
+std::optional<std::string_view> ReplyReader::take_line(std::string_view& bytes) {
+  const auto refused = [this](ReplyFault fault) {
+    refuse(fault);
+    return std::nullopt;
+  };
   if (expects_ == Expects::line_feed) {
-    if (bytes.front() != '\n') return refuse(ReplyFault::line_end);
+    if (bytes.front() != '\n') return refused(ReplyFault::line_end);
     bytes.remove_prefix(1);
-    line = line_;
-    return true;
+    return line_;
   }
   const std::size_t room = limits_.line_bytes - line_.size();
   const std::string_view window = bytes.substr(0, room + 1);
@@ -172,22 +175,22 @@ bool ReplyReader::take_line(std::string_view& bytes, std::string_view& line) {
                                 [](char byte) { return byte == '\r' || byte == '\n'; });
   const std::string_view text(window.begin(), end);
   if (end == window.end()) {
-    if (text.size() > room) return refuse(ReplyFault::line_too_long);
+    if (text.size() > room) return refused(ReplyFault::line_too_long);
     line_ += text;
     bytes.remove_prefix(text.size());
-    return false;
+    return {};
   }
-  if (*end == '\n') return refuse(ReplyFault::line_end);
+  if (*end == '\n') return refused(ReplyFault::line_end);
   if (text.size() + 1 == bytes.size()) {
     line_ += text;
     bytes.remove_prefix(text.size() + 1);
     expects_ = Expects::line_feed;
-    return false;
+    return {};
   }
-  if (bytes[text.size() + 1] != '\n') return refuse(ReplyFault::line_end);
+  if (bytes[text.size() + 1] != '\n') return refused(ReplyFault::line_end);
   bytes.remove_prefix(text.size() + 2);
-  line = line_.empty() ? text : std::string_view(line_ += text);
-  return true;
+  if (line_.empty()) return text;
+  return line_ += text;
 }
 
 void ReplyReader::take_bulk(std::string_view& bytes) {

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -89,7 +90,8 @@ struct ReadReply {
 /// Attributes are skipped. Streamed strings and aggregates, which Redis never sends, are refused.
 ///
 /// Threads  one at a time
-/// Memory   in proportion to the bytes received: what a length announces is never allocated ahead
+/// Memory   in proportion to the bytes received: whatever a length announces, room is made ahead
+///          for eight elements at most
 /// Cost     each byte is looked at once, however it was split
 /// Errors   see ReplyFault; the fault is the leftmost one, however the bytes were split
 class ReplyReader {
@@ -115,7 +117,7 @@ class ReplyReader {
 
   bool advance(std::string_view& bytes, Reply& reply);
   void take_type(std::string_view& bytes);
-  bool take_line(std::string_view& bytes, std::string_view& line);
+  std::optional<std::string_view> take_line(std::string_view& bytes);
   void take_bulk(std::string_view& bytes);
   bool take_bulk_end(std::string_view& bytes);
   bool interpret(std::string_view line);

@@ -1,26 +1,33 @@
 #include "wire/resp_reply.hpp"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 
 namespace weir::wire {
 namespace {
 
-/// A number with its type and line end: most of what a decision's reply is made of. One append
-/// each, of a size known to the compiler where the number has one digit, as most of them have.
+/// The most bytes of a number with its type and line end: type, sign, 19 digits, CR LF.
+constexpr std::size_t longest_number = 24;
+
+/// Writes one at `to`; returns its end.
+template <typename Number>
+char* write_number(char* to, char type, Number value) {
+  *to++ = type;
+  if (value >= Number{0} && value <= Number{9}) {  // as most of a decision's numbers are
+    *to++ = static_cast<char>('0' + value);
+  } else {
+    to = std::to_chars(to, to + longest_number, value).ptr;
+  }
+  *to++ = '\r';
+  *to++ = '\n';
+  return to;
+}
+
 template <typename Number>
 void append_number(std::string& out, char type, Number value) {
-  if (value >= Number{0} && value <= Number{9}) {
-    const char digit[] = {type, static_cast<char>('0' + value), '\r', '\n'};
-    out.append(digit, sizeof digit);
-    return;
-  }
-  std::array<char, 24> buffer;  // type, sign, 19 digits, CR LF
-  buffer[0] = type;
-  char* end = std::to_chars(buffer.data() + 1, buffer.data() + buffer.size(), value).ptr;
-  end[0] = '\r';
-  end[1] = '\n';
-  out.append(buffer.data(), end + 2);
+  std::array<char, longest_number> buffer;
+  out.append(buffer.data(), write_number(buffer.data(), type, value));
 }
 
 constexpr bool is_control(char byte) {
@@ -44,6 +51,19 @@ void ReplyWriter::simple(std::string_view text) { line('+', text); }
 void ReplyWriter::error(std::string_view text) { line('-', text); }
 
 void ReplyWriter::integer(std::int64_t value) { append_number(out_, ':', value); }
+
+void ReplyWriter::integers(std::span<const std::int64_t> values) {
+  constexpr std::size_t at_once = 8;
+  array(values.size());
+  while (!values.empty()) {
+    std::array<char, at_once * longest_number> buffer;
+    const std::size_t count = std::min(at_once, values.size());
+    char* end = buffer.data();
+    for (const std::int64_t value : values.first(count)) end = write_number(end, ':', value);
+    out_.append(buffer.data(), end);
+    values = values.subspan(count);
+  }
+}
 
 void ReplyWriter::bulk(std::string_view bytes) {
   append_number(out_, '$', bytes.size());

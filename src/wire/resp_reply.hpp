@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -29,6 +30,9 @@ class ReplyWriter {
   void error(std::string_view text);
 
   void integer(std::int64_t value);
+
+  /// An array of integers, at once: the reply of the busiest command.
+  void integers(std::span<const std::int64_t> values);
   void bulk(std::string_view bytes);
   void array(std::size_t elements);
 

@@ -35,7 +35,7 @@ void for_each_key(const History& history, Visit visit) {
   }
 }
 
-/// A probe takes nothing. A request that never returned lies inside no interval, so it needs no care.
+/// A probe takes nothing. (A request that never returned lies inside no interval, and is harmless.)
 bool counts_as_admitted(const Record& record) { return record.admitted && record.cost > 0; }
 
 /// The distinct instants at which something was called that was admitted, in order.

@@ -66,7 +66,13 @@ std::vector<Event> calls_of_all_clients(const Simulation& simulation, Dice& dice
   return events;
 }
 
-/// `take(state, now_us, cost)` admits or not; `has_room` is the same without the taking.
+/// A request as the store sees it.
+struct Asked {
+  std::int64_t now_us;
+  std::int64_t cost;
+};
+
+/// `has_room(state, asked)` decides; `take(state, asked)` changes the state.
 template <typename State, typename HasRoom, typename Take>
 History run(const Simulation& simulation, HasRoom has_room, Take take) {
   Dice dice(simulation.seed);
@@ -74,12 +80,13 @@ History run(const Simulation& simulation, HasRoom has_room, Take take) {
   History history;
   for (Event& event : calls_of_all_clients(simulation, dice)) {
     State& state = states[event.record.key];
-    const auto now_us = static_cast<std::int64_t>(
-        floor_divide(Wide{event.read_at_ns} + simulation.store_epoch_ns, quantum_ns));
-    const bool room = has_room(state, now_us, event.record.cost);
+    const Wide read_at_ns = Wide{event.read_at_ns} + simulation.store_epoch_ns;
+    const Asked asked{.now_us = static_cast<std::int64_t>(floor_divide(read_at_ns, quantum_ns)),
+                      .cost = event.record.cost};
+    const bool room = has_room(state, asked);
     event.record.admitted = room ? !dice.falls(simulation.faults.wrong_denials_ppm)
                                  : dice.falls(simulation.faults.extra_admissions_ppm);
-    if (room && event.record.admitted) take(state, now_us, event.record.cost);
+    if (room && event.record.admitted) take(state, asked);
     history.push_back(event.record);
   }
   return history;
@@ -94,49 +101,47 @@ History simulate(const Simulation& simulation, const Bucket& limit) {
     bool fresh = true;
     Wide repaid_at = 0;
   };
-  const auto after = [&](const State& state, std::int64_t now_us, std::int64_t cost) {
-    const Wide now = Wide{now_us} * quantum_ns * limit.count;
+  const auto after = [&](const State& state, const Asked& asked) {
+    const Wide now = Wide{asked.now_us} * quantum_ns * limit.count;
     const Wide start = state.fresh ? now : std::max(state.repaid_at, now);
-    return std::pair(start + Wide{cost} * limit.period_ns, now);
+    return std::pair(start + Wide{asked.cost} * limit.period_ns, now);
   };
   return run<State>(
       simulation,
-      [&](const State& state, std::int64_t now_us, std::int64_t cost) {
-        const auto [end, now] = after(state, now_us, cost);
+      [&](const State& state, const Asked& asked) {
+        const auto [end, now] = after(state, asked);
         return end - now <= capacity;
       },
-      [&](State& state, std::int64_t now_us, std::int64_t cost) {
-        state = {.fresh = false, .repaid_at = after(state, now_us, cost).first};
+      [&](State& state, const Asked& asked) {
+        state = {.fresh = false, .repaid_at = after(state, asked).first};
       });
 }
 
 History simulate(const Simulation& simulation, const SlidingWindow& limit) {
-  using Log = std::deque<std::pair<std::int64_t, std::int64_t>>;
+  using Log = std::deque<Asked>;
   return run<Log>(
       simulation,
-      [&](Log& log, std::int64_t now_us, std::int64_t cost) {
-        while (!log.empty() && log.front().first <= now_us - limit.length_ns / quantum_ns) {
-          log.pop_front();
-        }
-        for (const auto& entry : log) cost += entry.second;
+      [&](Log& log, const Asked& asked) {
+        const std::int64_t left_at_us = asked.now_us - limit.length_ns / quantum_ns;
+        while (!log.empty() && log.front().now_us <= left_at_us) log.pop_front();
+        std::int64_t cost = asked.cost;
+        for (const Asked& entry : log) cost += entry.cost;
         return cost <= limit.limit;
       },
-      [](Log& log, std::int64_t now_us, std::int64_t cost) { log.emplace_back(now_us, cost); });
+      [](Log& log, const Asked& asked) { log.push_back(asked); });
 }
 
 History simulate(const Simulation& simulation, const AlignedWindow& limit) {
   using Counts = std::unordered_map<std::int64_t, std::int64_t>;
-  const auto window_of = [&](std::int64_t now_us) {
-    return static_cast<std::int64_t>(floor_divide(now_us, limit.length_ns / quantum_ns));
+  const auto window_of = [&](const Asked& asked) {
+    return static_cast<std::int64_t>(floor_divide(asked.now_us, limit.length_ns / quantum_ns));
   };
   return run<Counts>(
       simulation,
-      [&](Counts& counts, std::int64_t now_us, std::int64_t cost) {
-        return counts[window_of(now_us)] + cost <= limit.limit;
+      [&](Counts& counts, const Asked& asked) {
+        return counts[window_of(asked)] + asked.cost <= limit.limit;
       },
-      [&](Counts& counts, std::int64_t now_us, std::int64_t cost) {
-        counts[window_of(now_us)] += cost;
-      });
+      [&](Counts& counts, const Asked& asked) { counts[window_of(asked)] += asked.cost; });
 }
 
 }  // namespace weir::history

@@ -71,7 +71,7 @@ class Schedule {
            Compared& compared)
       : host_(host), limits_(limits), seed_(seed), random_(seed), now_(now), compared_(compared) {
     // A few limits and keys at a time, so that each state sees many events.
-    for (int at = 0; at < 4; ++at) chosen_.push_back(below(limits.size()));
+    for (int at = 0; at < 2; ++at) chosen_.push_back(below(limits.size()));
     for (int at = 0; at < 3; ++at) {
       keys_.push_back(std::string(key_texts[below(key_texts.size())]));
       if (at > 0) keys_.back() += std::to_string(seed);
@@ -124,15 +124,15 @@ class Schedule {
   void pass_time() {
     const std::size_t kind = below(20);
     Span step{0};
-    if (kind < 8) {
+    if (kind < 11) {
       step = Span{0};
-    } else if (kind < 10) {
-      step = Span{1 + static_cast<std::int64_t>(below(3))};
     } else if (kind < 13) {
-      step = Span{static_cast<std::int64_t>(below(3'000))};
+      step = Span{1 + static_cast<std::int64_t>(below(3))};
     } else if (kind < 15) {
-      step = Span{static_cast<std::int64_t>(below(200'000))};
-    } else if (kind < 16) {
+      step = Span{static_cast<std::int64_t>(below(3'000))};
+    } else if (kind < 17) {
+      step = Span{static_cast<std::int64_t>(below(100'000))};
+    } else if (kind == 17 && below(8) == 0) {
       step = Span{static_cast<std::int64_t>(below(3'000'000))};
     } else {
       step = interesting_ - now_ + Span{static_cast<std::int64_t>(below(3)) - 1};
@@ -155,7 +155,7 @@ class Schedule {
     }
     const std::size_t waits = below(4);
     if (waits == 0) request.patience = Span{0};
-    if (waits == 1) request.patience = Span{static_cast<std::int64_t>(below(1'000'000))};
+    if (waits == 1) request.patience = Span{static_cast<std::int64_t>(below(500'000))};
     return request;
   }
 
@@ -172,7 +172,7 @@ class Schedule {
       if (asked.cost == 0) return;
       tickets_.emplace(ticket, Ticket{limit, std::string(subject.key),
                                       grant_of<Machine>(config, pure.state, asked, right)});
-      interesting_ = right.ready_at > now_ ? right.ready_at : right.reset_at;
+      interesting_ = right.ready_at > now_ || below(4) > 0 ? right.ready_at : right.reset_at;
     } else if (right.verdict == Verdict::denied) {
       ++compared_.denied;
       interesting_ = right.ready_at;

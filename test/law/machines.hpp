@@ -189,11 +189,15 @@ struct Traits<SeveralGcra> : CompositeTraits {
   static constexpr bool exact_remaining = true;
 };
 template <>
-struct Traits<Block<Gcra>> : Traits<Gcra> {};
+struct Traits<Block<Gcra>> : Traits<Gcra> {
+  static constexpr bool partial_cancel = false;
+};
 template <>
 struct Traits<Block<LeakyBucket>> : Traits<LeakyBucket> {
   static constexpr bool exact_remaining = false;
 };
+template <>
+struct Traits<Block<Single>> : CompositeTraits {};
 template <typename Inner>
 struct Traits<Boxed<Inner>> : Traits<Inner> {};
 

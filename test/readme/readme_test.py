@@ -18,7 +18,8 @@ other marks Not looked at.
 `weir serve ARGS` and `./do run ARGS` start a server that lives until the next such command or the
 end of the page; shown output is what it prints first. Where a command names a port below and no
 server was started, a plain `weir serve` is. Ports are replaced by free ones in commands, and back
-in output. A block right below a line `<!-- not run: why -->` is left out, and the test says so.
+in output; `weir take` and its like ask the server started here. What `./do` does else, and a block
+right below a line `<!-- not run: why -->`, is left out, and the test says so.
 """
 
 import argparse
@@ -40,10 +41,19 @@ import threading
 import time
 from typing import NamedTuple
 
-PORTS = {"--resp": "7379"}  # the options that listen, with the ports that a page shows
+# The options that listen, with the ports that a page shows.
+PORTS = {"--resp": "7379", "--metrics": "7390"}
 COMMAND_SECONDS = 60
 START_SECONDS = 10
 SERVE = re.compile(r"^(?:\./do run|weir serve)\b")
+ASK = re.compile(r"\bweir (?:take|peek|cancel|refund|reset)\b")
+WEIR = """#!/bin/sh
+case "$1 $*" in
+  *--server*) ;;
+  take\\ *|peek\\ *|cancel\\ *|refund\\ *|reset\\ *) set -- "$@" --server 127.0.0.1:{port} ;;
+esac
+exec {weir} "$@"
+"""
 
 
 class Mismatch(Exception):
@@ -161,7 +171,10 @@ class Page:
         self.server = None
         programs = pathlib.Path(folder) / ".programs"
         programs.mkdir()
-        (programs / "weir").symlink_to(pathlib.Path(arguments.weir).resolve())
+        weir = programs / "weir"
+        weir.write_text(WEIR.format(port=self.ports[PORTS["--resp"]],
+                                    weir=shlex.quote(str(pathlib.Path(arguments.weir).resolve()))))
+        weir.chmod(0o755)
         self.environment = dict(os.environ, PATH=f"{programs}:{os.environ['PATH']}",
                                 LC_ALL="C.UTF-8", NO_COLOR="1", TERM="dumb", HOME=folder)
 
@@ -180,12 +193,13 @@ class Page:
             for step in steps(block):
                 self.do_step(step)
         elif block.language == "sh":
-            lines = "\n".join(block.lines)
+            script = ["set -e"]
             for number, line in enumerate(block.lines, start=block.line):
-                if SERVE.match(line):
-                    self.serve(Step(number, line, []))
-                    lines = lines.replace(line, "", 1)
-            self.do_step(Step(block.line, "set -e\n" + lines, []))
+                if line.startswith(("./do ", "weir serve")):
+                    self.do_step(Step(number, line, []))
+                else:
+                    script.append(line)
+            self.do_step(Step(block.line, "\n".join(script), []))
         elif block.language == "cpp":
             self.compile(block)
 
@@ -193,7 +207,11 @@ class Page:
         if SERVE.match(step.command):
             self.serve(step)
             return
-        if self.server is None and any(port in step.command for port in self.ports):
+        if step.command.startswith("./do "):
+            print(f"line {step.line}: not run: {step.command}")
+            return
+        if self.server is None and (ASK.search(step.command) or
+                                    any(port in step.command for port in self.ports)):
             self.serve(Step(step.line, "weir serve", []))
         wanted = re.search(r"#\s*exits (\d+)\s*$", step.command)
         terminal = Terminal(self.here(step.command), self.folder, self.environment)

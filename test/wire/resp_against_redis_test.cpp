@@ -59,12 +59,12 @@ Verdict our_verdict(std::string_view bytes, RequestLimits limits = {}) {
 
 class RespAgainstRedis : public testing::Test {
  protected:
-  static void SetUpTestSuite() { server_ = std::make_unique<RedisServer>(); }
-  static void TearDownTestSuite() { server_.reset(); }
+  static void SetUpTestSuite() { server = std::make_unique<RedisServer>(); }
+  static void TearDownTestSuite() { server.reset(); }
 
   /// Everything that Redis answers to `bytes` when nothing more comes behind them.
   static std::vector<Reply> all_answers(std::string_view bytes) {
-    Connection connection(server_->port());
+    Connection connection(server->port());
     connection.send(bytes);
     connection.finish();
     const Heard heard = connection.hear_all();
@@ -73,7 +73,7 @@ class RespAgainstRedis : public testing::Test {
   }
 
   static bool closes_by_itself(std::string_view bytes) {
-    Connection connection(server_->port());
+    Connection connection(server->port());
     connection.send(bytes);
     return connection.hear_all().closed;
   }
@@ -102,7 +102,7 @@ class RespAgainstRedis : public testing::Test {
   }
 
   static Reply answer_in_resp3(const std::string& command) {
-    Connection connection(server_->port());
+    Connection connection(server->port());
     connection.send("HELLO 3\r\n" + command + "\r\n");
     ReplyReader reader;
     std::vector<Reply> replies;
@@ -123,10 +123,10 @@ class RespAgainstRedis : public testing::Test {
     return replies[1];
   }
 
-  static std::unique_ptr<RedisServer> server_;
+  static std::unique_ptr<RedisServer> server;
 };
 
-std::unique_ptr<RedisServer> RespAgainstRedis::server_;
+std::unique_ptr<RedisServer> RespAgainstRedis::server;
 
 TEST_F(RespAgainstRedis, CommandsAreUnderstoodAlike) {
   for (const std::string& bytes :

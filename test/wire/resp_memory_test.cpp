@@ -85,7 +85,7 @@ TEST(RespMemory, AReplyTakesMemoryInProportionToItsBytes) {
   ReplyReader reader;
   Reply reply;
   // A vector that doubles allocates, over its life, four times what it holds at the end, at most.
-  EXPECT_LT(allocated_by([&] { (void)reader.read(bytes, reply); }), 4 * 65536 * sizeof(Reply));
+  EXPECT_LT(allocated_by([&] { (void)reader.read(bytes, reply); }), sizeof(Reply) * 4 * 65536);
 }
 
 }  // namespace

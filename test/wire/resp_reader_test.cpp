@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 #include <string>
+#include <utility>
 
 #include "test/wire/resp_transcript.hpp"
 
@@ -13,7 +14,9 @@ namespace {
 
 using namespace std::string_literals;
 
-Reply of_text(ReplyType type, std::string content) { return {.type = type, .text = content}; }
+Reply of_text(ReplyType type, std::string content) {
+  return {.type = type, .text = std::move(content)};
+}
 Reply of_integer(std::int64_t value) { return {.type = ReplyType::integer, .integer = value}; }
 Reply of_number(double value) { return {.type = ReplyType::number, .number = value}; }
 Reply of_elements(ReplyType type, std::vector<Reply> elements) {

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace weir::wire {
 namespace {
@@ -51,6 +52,18 @@ TEST(RespReply, IntegersAreWrittenToTheirEnds) {
   EXPECT_EQ(integer(-1), ":-1\r\n");
   EXPECT_EQ(integer(INT64_MAX), ":9223372036854775807\r\n");
   EXPECT_EQ(integer(INT64_MIN), ":-9223372036854775808\r\n");
+}
+
+TEST(RespReply, IntegersAtOnceAreTheSameAsOneByOne) {
+  std::vector<std::int64_t> values;
+  for (std::size_t count = 0; count != 20; ++count) {
+    const auto one_by_one = spoken(Protocol::resp2, [&](ReplyWriter& to) {
+      to.array(values.size());
+      for (const std::int64_t value : values) to.integer(value);
+    });
+    EXPECT_EQ(spoken(Protocol::resp2, [&](ReplyWriter& to) { to.integers(values); }), one_by_one);
+    values.push_back(count % 2 == 0 ? INT64_MIN + static_cast<std::int64_t>(count) : INT64_MAX);
+  }
 }
 
 TEST(RespReply, NoTextCanBeginAnotherReply) {

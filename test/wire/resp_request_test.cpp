@@ -140,6 +140,8 @@ TEST(RespRequest, EveryLineOfAFrameEndsInCrLf) {
   EXPECT_EQ(complaint("*1\rX"), "expected LF after CR, got 'X'");
   EXPECT_EQ(complaint("*1\r\n$4\r\r"), R"(expected LF after CR, got '\x0d')");
   EXPECT_EQ(complaint("*-1\r*"), "expected LF after CR, got '*'");
+  EXPECT_EQ(complaint("*1\r\n$4\rXPING\r\n"), "expected LF after CR, got 'X'");
+  EXPECT_EQ(complaint("*1\r\n$12\rXabcdefghijkl\r\n"), "expected LF after CR, got 'X'");
   const std::string start = "expected CR LF after the bytes of an argument, got ";
   EXPECT_EQ(complaint("*1\r\n$4\r\nPINGX\n"), start + "'X'");
   EXPECT_EQ(complaint("*1\r\n$4\r\nPING\rX"), start + "'X'");
@@ -172,7 +174,10 @@ TEST(RespRequest, LimitsHoldExactly) {
   EXPECT_EQ(complaint("a b c d\n", limits), too_many);
   EXPECT_EQ(complaint("*4", limits), too_many);
   EXPECT_EQ(complaint("*18446744073709551617\r\n", limits), too_many);
-  EXPECT_EQ(complaint("*1\r\n$13", limits), "invalid bulk length: expected at most 12 bytes");
+  for (const std::string& length : {"$13"s, "$13\r\n"s, "$13\r\nabcdefghijklm\r\n"s, "$99\r\n"s}) {
+    EXPECT_EQ(complaint("*1\r\n" + length, limits),
+              "invalid bulk length: expected at most 12 bytes");
+  }
   EXPECT_EQ(complaint("*2\r\n$4\r\nECHO\r\n$9\r\n", limits),
             "too big mbulk request: expected at most 28 bytes");
 }

@@ -167,12 +167,22 @@ constexpr Decision step(const typename M::Config& config, typename M::State& sta
   }
 }
 
-/// The grant that a taken request got. Requires that `state` is as step() left it.
+/// Writes the grant that a taken request got. Requires that `state` is as step() left it. Marks that
+/// the limit has no term for stay as they are.
+template <Algorithm M>
+void note_grant(const typename M::Config& config, const typename M::State& state, Cost cost,
+                const Decision& decision, Grant& grant) noexcept {
+  grant.cost = cost;
+  grant.acts_at = decision.ready_at;
+  grant.turn = Turn::own;
+  M::mark(config, state, grant.marks.data());
+}
+
 template <Algorithm M>
 Grant grant_of(const typename M::Config& config, const typename M::State& state,
                const Request& request, const Decision& decision) noexcept {
-  Grant grant{request.cost, decision.ready_at, Turn::own, {}};
-  M::mark(config, state, grant.marks.data());
+  Grant grant;
+  note_grant<M>(config, state, request.cost, decision, grant);
   return grant;
 }
 

@@ -83,7 +83,8 @@ struct FixedWindow {
   }
 
   static constexpr FineInstant* mark(const Config&, const State&, FineInstant* to) noexcept {
-    return to + 1;  // a grant's instant tells its window
+    *to = {};  // a grant's instant tells its window
+    return to + 1;
   }
 
   static constexpr Cost cancel(const Config& config, State& state, Instant, const Grant& grant,

@@ -106,7 +106,7 @@ struct Gcra {
 
   static constexpr Cost cancel(const Config& config, State& state, Instant, const Grant& grant,
                                const FineInstant* mark) noexcept {
-    return give_back(config.interval, state.repaid_at, {*mark, grant.cost});
+    return give_back(config, state.repaid_at, grant, *mark);
   }
 
   static constexpr Cost refund(const Config& config, State& state, Instant now,
@@ -119,19 +119,17 @@ struct Gcra {
     return config.interval.units_below({config.capacity.whole + length, config.capacity.rest});
   }
 
-  struct Taken {
-    FineInstant mark;  ///< where repayment stood right after the grant
-    Cost cost;
-  };
-
   /// Takes a grant's cost, less what was granted since, off the debt. Giving all of it back would
-  /// let newcomers act beside those who were deferred because of it, above the bound.
-  static constexpr Cost give_back(const Interval& interval, FineInstant& repaid_at,
-                                  const Taken& taken) noexcept {
-    if (repaid_at < taken.mark) return 0;  // this grant was cancelled or refunded before
-    if (taken.mark.rest >= interval.parts()) return 0;  // taken under another interval
-    const Cost since = interval.units_covering(interval.between(taken.mark, repaid_at), taken.cost);
-    const Cost units = taken.cost - since;
+  /// let newcomers act beside those who were deferred because of it, above the bound. `mark` is
+  /// where repayment stood right after the grant; grants that no step made give nothing back.
+  static constexpr Cost give_back(const Config& config, FineInstant& repaid_at, const Grant& grant,
+                                  FineInstant mark) noexcept {
+    const Interval& interval = config.interval;
+    if (grant.cost > config.burst || mark.whole < grant.acts_at - Span{1}) return 0;
+    if (mark.rest < 0 || mark.rest >= interval.parts()) return 0;
+    if (repaid_at < mark) return 0;  // this grant was cancelled or refunded before
+    const Cost since = interval.units_covering(interval.between(mark, repaid_at), grant.cost);
+    const Cost units = grant.cost - since;
     repaid_at = interval.subtract(repaid_at, interval.times(units));
     return units;
   }

@@ -62,7 +62,7 @@ class Interval {
 
   /// The time that n units take. Requires that n * rest() and n * whole() stay below 2^62.
   constexpr FineSpan times(Cost n) const noexcept {
-    if (parts_ == 1) return {n * whole_, 0};
+    if (rest_ == 0) return {n * whole_, 0};
     const std::int64_t rest = n * rest_;
     return {n * whole_ + Span{rest / parts_}, rest % parts_};
   }
@@ -70,7 +70,7 @@ class Interval {
   /// How many whole units fit into the span: none when it is negative, `most` at the most.
   constexpr Cost units_in(FineSpan span, Cost most) const noexcept {
     if (span.whole < Span{0}) return 0;
-    if (parts_ == 1) return std::min(span.whole / whole_, most);
+    if (rest_ == 0) return std::min(span.whole / whole_, most);
     // A guess good to one unit or so, then settled exactly; the guess alone would drift.
     const double parts = static_cast<double>(parts_);
     const double length = static_cast<double>(span.whole.count()) +

@@ -83,7 +83,7 @@ struct LeakyBucket {
   static constexpr Cost cancel(const Config& config, State& state, Instant, const Grant& grant,
                                const FineInstant* mark) noexcept {
     if (state.drained_at != *mark) return 0;
-    return Gcra::give_back(config.bucket.interval, state.drained_at, {*mark, grant.cost});
+    return Gcra::give_back(config.bucket, state.drained_at, grant, *mark);
   }
 
   static constexpr Cost refund(const Config& config, State& state, Instant now,

@@ -27,7 +27,8 @@ struct RedisCell {
     negative_burst,  ///< max_burst below 0
     zero_rate,       ///< count or period below 1
     too_fast,        ///< above 10^9 units a second
-    too_large,       ///< period, quantity or the time to refill above 2^62 ns (146 years)
+    too_large,       ///< period or the time to refill above 2^62 ns (146 years)
+    too_much_back,   ///< a quantity below 0 that stands for more than 2^62 ns
   };
 
   /// limited, limit, remaining, retry after (s, -1 for never), reset after (s).
@@ -39,6 +40,7 @@ struct RedisCell {
         "count and period must be 1 or more",
         "count per period must not be above 1000000000 a second",
         "the time to refill (period / count * (max_burst + 1)) must stay below 2^62 ns (146 years)",
+        "quantity gives back more than can ever be owed",
     };
     return texts[static_cast<std::uint8_t>(error)];
   }
@@ -53,7 +55,7 @@ struct RedisCell {
     if (interval_ns == 0) return Error::too_fast;
     if (call.max_burst + 1 > most_ns / interval_ns) return Error::too_large;
     // Units above the burst are impossible and never multiplied; units given back are.
-    if (call.quantity < -most_ns / interval_ns) return Error::too_large;
+    if (call.quantity < -most_ns / interval_ns) return Error::too_much_back;
     const Interval interval(Interval::Parts{interval_ns, ns_in_us});
     const Cost burst = call.max_burst + 1;
     return Gcra::Config{interval, burst, interval.times(burst)};

@@ -15,8 +15,9 @@ namespace weir {
 /// Refusal  leaves the state as it was
 /// Source   the log of request times; refusals are not logged, so knocking does not lock out
 struct SlidingLog {
-  /// Of one key's log: 8 MB. A sliding window counts more in less.
-  static constexpr Cost most_entries = 1'000'000;
+  /// Of one key's log: 800 kB, and as many steps for one request of that cost. A sliding window
+  /// counts more in less.
+  static constexpr Cost most_entries = 100'000;
 
   struct Config {
     Cost limit = 1;
@@ -98,7 +99,8 @@ struct SlidingLog {
   }
 
   static FineInstant* mark(const Config&, const State&, FineInstant* to) noexcept {
-    return to + 1;  // a grant's entries are those of its instant
+    *to = {};  // a grant's entries are those of its instant
+    return to + 1;
   }
 
   static Cost cancel(const Config& config, State& state, Instant, const Grant& grant,

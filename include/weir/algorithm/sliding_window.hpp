@@ -63,12 +63,12 @@ struct SlidingWindow {
 
   static Instant earliest(const Config& config, const State& state, Instant now,
                           Cost cost) noexcept {
-    const std::int64_t newest = newest_part(config, state);
-    std::int64_t part = std::max(part_of(config, now), newest);
-    Cost sum = counted_at(config, state, part);
+    const Ring ring(config, state);
+    std::int64_t part = std::max(part_of(config, now), ring.newest);
+    Cost sum = ring.counted_at(part);
     while (sum > 0 && sum + cost > config.limit) {
       ++part;
-      sum -= count_of(config, state, part - config.counted);
+      sum -= ring.count_of(part - config.counted);
     }
     return std::max(now, start_of(config, part));
   }
@@ -90,22 +90,24 @@ struct SlidingWindow {
   }
 
   static Room room(const Config& config, const State& state, Instant now) noexcept {
+    const Ring ring(config, state);
     const std::int64_t part = part_of(config, now);
-    if (newest_part(config, state) > part) return {config.limit, 0};
-    return {config.limit, std::max<Cost>(0, config.limit - counted_at(config, state, part))};
+    if (ring.newest > part) return {config.limit, 0};
+    return {config.limit, std::max<Cost>(0, config.limit - ring.counted_at(part))};
   }
 
   static Instant fresh_at(const Config& config, const State& state) noexcept {
     if (state.newest == Instant::min()) return Instant::min();
-    const std::int64_t newest = newest_part(config, state);
-    for (std::int64_t part = newest; part > newest - config.counted; --part) {
-      if (count_of(config, state, part) > 0) return start_of(config, part + config.counted);
+    const Ring ring(config, state);
+    for (std::int64_t part = ring.newest; part > ring.newest - config.counted; --part) {
+      if (ring.count_of(part) > 0) return start_of(config, part + config.counted);
     }
     return state.newest;
   }
 
   static FineInstant* mark(const Config&, const State&, FineInstant* to) noexcept {
-    return to + 1;  // a grant's instant tells its part
+    *to = {};  // a grant's instant tells its part
+    return to + 1;
   }
 
   static Cost cancel(const Config& config, State& state, Instant, const Grant& grant,
@@ -165,31 +167,45 @@ struct SlidingWindow {
     return state.counts[ring_at(config, part)];
   }
 
-  /// What a part of the ring holds. A ring kept under another number of parts counts as if all of
-  /// it lay in the newest part.
-  static Cost count_of(const Config& config, const State& state, std::int64_t part) noexcept {
-    const std::int64_t newest = newest_part(config, state);
-    if (part > newest || part <= newest - config.counted) return 0;
-    if (fits(config, state)) return state.counts[ring_at(config, part)];
-    if (part < newest) return 0;
-    const auto values = state.counts.values();
-    return std::min(config.limit, std::accumulate(values.begin(), values.end(), Cost{0}));
-  }
+  /// A state's counters by the number of the part.
+  struct Ring {
+    Ring(const Config& its_config, const State& its_state) noexcept
+        : config(its_config), state(its_state), newest(newest_part(its_config, its_state)) {}
 
-  static Cost counted_at(const Config& config, const State& state, std::int64_t part) noexcept {
-    const std::int64_t newest = newest_part(config, state);
-    Cost sum = 0;
-    for (std::int64_t at = newest; at > part - config.counted && at > newest - config.counted; --at) {
-      sum += count_of(config, state, at);
+    const Config& config;
+    const State& state;
+    std::int64_t newest;
+
+    /// What a part holds. A ring kept under another number of parts counts as if all of it lay in
+    /// the newest part.
+    Cost count_of(std::int64_t part) const noexcept {
+      if (part > newest || part <= newest - config.counted) return 0;
+      if (fits(config, state)) return state.counts[ring_at(config, part)];
+      if (part < newest) return 0;
+      const auto values = state.counts.values();
+      return std::min(config.limit, std::accumulate(values.begin(), values.end(), Cost{0}));
     }
-    return sum;
-  }
+
+    /// The sum over the parts that count when `part` is the current one.
+    Cost counted_at(std::int64_t part) const noexcept {
+      if (part == newest && fits(config, state)) {  // all of the ring, in any order
+        const auto values = state.counts.values();
+        return std::accumulate(values.begin(), values.end(), Cost{0});
+      }
+      Cost sum = 0;
+      for (std::int64_t at = newest; at > part - config.counted && at > newest - config.counted;
+           --at) {
+        sum += count_of(at);
+      }
+      return sum;
+    }
+  };
 
   static void adopt(const Config& config, State& state) {
     if (fits(config, state)) return;
     const std::int64_t newest = newest_part(config, state);
     Cells counts(static_cast<std::size_t>(config.counted));
-    if (newest != none) counts[ring_at(config, newest)] = count_of(config, state, newest);
+    if (newest != none) counts[ring_at(config, newest)] = Ring(config, state).count_of(newest);
     state.counts = std::move(counts);
   }
 };

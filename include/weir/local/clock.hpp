@@ -13,7 +13,7 @@ namespace weir {
 /// limits never see time stand still or return.
 ///
 /// Threads  now() from any thread; adjust() from one
-/// Cost     one read of the steady clock and one atomic load
+/// Cost     one read of the steady clock and two atomic loads
 class UnixClock {
  public:
   /// A source of ticks; both are injectable for tests.
@@ -28,11 +28,13 @@ class UnixClock {
   void adjust();
 
  private:
+  std::int64_t offset_at(Span steady) const noexcept;
+
   Source steady_;
   Source system_;
   bool real_ = false;  ///< read the steady clock directly, without the call through a function
-  std::atomic<std::int64_t> offset_;
-  Span adjusted_at_{0};  ///< on the steady clock
+  std::atomic<std::int64_t> target_;  ///< the offset that the last adjust() found to be right
+  std::atomic<std::int64_t> slope_;   ///< less steady/1000: the offset while it falls to the target
 };
 
 }  // namespace weir

@@ -24,7 +24,7 @@ inline std::uint64_t keyed_hash(const HashKey& key, std::string_view bytes) noex
   std::uint64_t b = key.second ^ 0x646f72616e646f6d;
   std::uint64_t c = key.first ^ 0x6c7967656e657261;
   std::uint64_t d = key.second ^ 0x7465646279746573;
-  const auto round = [&] {
+  const auto round = [&]() __attribute__((always_inline)) {
     a += b;
     b = std::rotl(b, 13) ^ a;
     a = std::rotl(a, 32);
@@ -36,7 +36,7 @@ inline std::uint64_t keyed_hash(const HashKey& key, std::string_view bytes) noex
     b = std::rotl(b, 17) ^ c;
     c = std::rotl(c, 32);
   };
-  const auto absorb = [&](std::uint64_t word) {
+  const auto absorb = [&](std::uint64_t word) __attribute__((always_inline)) {
     d ^= word;
     round();
     a ^= word;
@@ -50,8 +50,14 @@ inline std::uint64_t keyed_hash(const HashKey& key, std::string_view bytes) noex
     absorb(word);
   }
   std::uint64_t last = std::uint64_t{bytes.size()} << 56;
-  for (std::size_t index = 0; index < left; ++index) {
-    last |= std::uint64_t{static_cast<unsigned char>(at[index])} << (8 * index);
+  if (bytes.size() >= 8 && left > 0) {  // the last eight bytes, less those absorbed already
+    std::uint64_t word = 0;
+    std::memcpy(&word, at + left - 8, 8);
+    last |= word >> (8 * (8 - left));
+  } else {
+    for (std::size_t index = 0; index < left; ++index) {
+      last |= std::uint64_t{static_cast<unsigned char>(at[index])} << (8 * index);
+    }
   }
   absorb(last);
   c ^= 0xff;

@@ -65,7 +65,7 @@ TEST(ClThrottle, RefusesWhatItCannotKeepExactly) {
   EXPECT_THAT(error("9223372036854775807 1 1"), HasSubstr("146 years"));
   EXPECT_THAT(error("153722867 1 60"), HasSubstr("146 years"));
   EXPECT_THAT(error("10 1 9223372036"), HasSubstr("146 years"));
-  EXPECT_THAT(error("4 1 10 -9223372036854775808"), HasSubstr("146 years"));
+  EXPECT_THAT(error("4 1 10 -9223372036854775808"), HasSubstr("quantity gives back more"));
   EXPECT_THAT(error("-1 1 1"), HasSubstr("max_burst must be 0 or more"));
   EXPECT_THAT(error("1 0 1"), HasSubstr("count and period must be 1 or more"));
   EXPECT_THAT(error("1 1 -1"), HasSubstr("count and period must be 1 or more"));
@@ -228,6 +228,38 @@ TEST(WeirCancel, OfAJointGrantGivesBackOnlyWhereNothingWasGrantedSince) {
   server.run("WEIR.TAKE fast 10/1s PATIENCE 60000");
   EXPECT_EQ(server.run("WEIR.CANCEL fast 10/1s " + grants[0].text).integer, 0);
   EXPECT_EQ(server.run("WEIR.CANCEL slow 1/10s " + grants[1].text).integer, 1);
+}
+
+TEST(WeirCancel, WorksForEveryKindOfTerm) {
+  for (const char* limit :
+       {"1/1m", "leaky-bucket 1/1m queue 9", "fixed-window 1/1m", "sliding-window 1/1m",
+        "sliding-log 1/1m", "1/1m block 1s", "sliding-log 1/1m block 1s", "fixed-window 1/1m & 9/1m",
+        "sliding-log 1/1m & sliding-window 2/1m"}) {
+    CommandRunner server;
+    const std::string subject = std::string(" a '") + limit + "' ";
+    server.run("WEIR.TAKE" + subject);
+    const Reply deferred = server.run("WEIR.TAKE" + subject + "PATIENCE 200000");
+    ASSERT_EQ(text(deferred, "verdict"), "deferred") << limit;
+    EXPECT_EQ(server.run("WEIR.CANCEL" + subject + text(deferred, "grant")).integer, 1) << limit;
+  }
+}
+
+TEST(WeirTakeAll, HasNoGrantForACostOfZero) {
+  CommandRunner server;
+  const Reply taken = server.run("WEIR.TAKEALL 2 a b 1/1m 1/1m COSTS 0 1");
+  const auto& grants = taken.field("grant")->elements;
+  ASSERT_EQ(grants.size(), 2U);
+  EXPECT_EQ(grants[0].type, ReplyType::null);
+  EXPECT_EQ(grants[1].type, ReplyType::bulk);
+}
+
+TEST(Del, ForgetsKeysOfClThrottle) {
+  CommandRunner server;
+  server.run("CL.THROTTLE a 0 1 60");
+  server.run("WEIR.TAKE a 1/1m");
+  EXPECT_EQ(server.run("DEL a b").integer, 1);
+  EXPECT_THAT(server.integers("CL.THROTTLE a 0 1 60"), ElementsAre(0, 1, 0, -1, 60));
+  EXPECT_EQ(text(server.run("WEIR.TAKE a 1/1m"), "verdict"), "denied");
 }
 
 TEST(WeirRefund, GivesBackNoMoreThanIsOwed) {

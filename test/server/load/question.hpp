@@ -73,9 +73,9 @@ struct ReadAnswer {
 /// Reads the first answer in `bytes`.
 ReadAnswer read_answer(std::string_view bytes, AnswerForm form);
 
-/// What no answer to a limit's question may say, if this one says it: more remaining than the limit,
-/// less than nothing, or a denial that invites to retry at once. (CL.THROTTLE rounds what is less
-/// than a millisecond down to 0 seconds, as redis-cell does.)
+/// What no limiter may answer, if this is such an answer: more remaining than the limit, less than
+/// nothing, or a denial that invites to retry at once. (CL.THROTTLE rounds what is less than a
+/// millisecond down to 0 seconds, as redis-cell does.)
 std::optional<std::string> absurdity(const Answer& answer, AnswerForm form);
 
 }  // namespace weir::load

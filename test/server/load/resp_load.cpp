@@ -11,11 +11,11 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <cstring>
 #include <deque>
 #include <exception>
 #include <latch>
 #include <mutex>
+#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -31,7 +31,7 @@ std::int64_t now_ns() {
 }
 
 LoadFailed failure(const char* call) {
-  return LoadFailed(std::string(call) + ": " + std::strerror(errno));
+  return LoadFailed(std::string(call) + ": " + std::generic_category().message(errno));
 }
 
 class Descriptor {

@@ -1,0 +1,134 @@
+#include "weir/algorithm/gcra.hpp"
+
+#include "test/story/story.hpp"
+
+namespace weir {
+namespace {
+
+using enum Verdict;
+
+Gcra::Config bucket(Gcra::Settings settings) { return Gcra::configure(settings).value(); }
+
+TEST(Gcra, GrantsTheBurstThenOneUnitEachInterval) {
+  expect_story<Gcra>(bucket({100, 1s, 3}), {
+      // at      cost  patience  verdict     ready_at  remaining
+      {0us,      3,    0us,      granted,    0us,      0},
+      {0us,      1,    0us,      denied,     10ms,     0},
+      {9'999us,  1,    0us,      denied,     10ms,     0},  // ready_at is exact: early fails,
+      {10ms,     1,    0us,      granted,    10ms,     0},  // on the tick it holds
+      {10ms,     2,    20ms,     deferred,   30ms,     0},  // patience takes now and acts later
+      {5ms,      1,    0us,      denied,     40ms,     0},  // a clock set back mints nothing
+      {70ms,     1,    0us,      granted,    70ms,     2},  // a long rest refills, and no further
+      {70ms,     4,    1h,       impossible, forever,  2},  // over the burst: never
+  });
+}
+
+TEST(Gcra, DeniedWithPatienceIsReadyEarlier) {
+  expect_story<Gcra>(bucket({1, 10s, 1}), {
+      {0s,          1, 0us,      granted,  0s,  0},
+      {0s,          1, 4s,       denied,   6s,  0},  // with that patience
+      {6s - 1us,    1, 4s,       denied,   6s,  0},
+      {6s,          1, 4s,       deferred, 10s, 0},
+      {6s,          1, unstated, denied,   20s, 0},  // a bucket has no queue of its own
+  });
+}
+
+TEST(Gcra, AProbeTellsAndTakesNothing) {
+  expect_story<Gcra>(bucket({1, 1s, 5}), {
+      {0s,     0, 0us, granted,  0s,     5},
+      {0s,     4, 0us, granted,  0s,     1},
+      {0s,     0, 0us, granted,  0s,     1},
+      {500ms,  0, 0us, granted,  500ms,  1},
+      {1s,     0, 0us, granted,  1s,     2},
+      {1s,     5, 9s,  deferred, 4s,     0},
+      {1s,     0, 0us, denied,   4s,     0},  // nobody acts before a deferred grant
+      {4s,     0, 0us, granted,  4s,     0},
+  });
+}
+
+TEST(Gcra, HandsOutFractionsOfATickExactly) {
+  // Three in seven ticks: the interval is 2 1/3 ticks, and no third is ever lost.
+  expect_story<Gcra>(bucket({3, 7us, 3}), {
+      {0us,  3, 0us, granted, 0us,  0},
+      {0us,  1, 0us, denied,  3us,  0},
+      {3us,  1, 0us, granted, 3us,  0},
+      {3us,  1, 0us, denied,  5us,  0},
+      {5us,  1, 0us, granted, 5us,  0},
+      {5us,  1, 0us, denied,  7us,  0},
+      {7us,  1, 0us, granted, 7us,  0},
+      {14us, 3, 0us, granted, 14us, 0},
+  });
+}
+
+TEST(Gcra, GrantsManyUnitsATickWhereTheRateIsThatHigh) {
+  expect_story<Gcra>(bucket({1'000'000'000, 1s, 5'000}), {
+      {0us, 5'000, 0us, granted,  0us, 0},
+      {1us, 1'000, 0us, granted,  1us, 0},
+      {1us, 1,     0us, denied,   2us, 0},
+      {2us, 500,   0us, granted,  2us, 500},
+      {9us, 1,     0us, granted,  9us, 4'999},
+  });
+}
+
+TEST(Gcra, CancelGivesBackTheCostLessWhatCameSince) {
+  const auto config = bucket({1, 1s, 4});
+  Gcra::State state;
+  const Instant now{};
+  const Request three{now, 3, {}};
+  const Decision decision = step<Gcra>(config, state, three);
+  const Grant grant = grant_of<Gcra>(config, state, three, decision);
+  (void)step<Gcra>(config, state, {now, 1, {}});
+  EXPECT_EQ(cancel<Gcra>(config, state, now, grant), 2);
+  EXPECT_EQ(Gcra::room(config, state, now).remaining, 2);
+  EXPECT_EQ(cancel<Gcra>(config, state, now + 1us, grant), 0);  // its instant has passed
+}
+
+TEST(Gcra, RefundGivesBackNoMoreThanIsOwed) {
+  const auto config = bucket({1, 1s, 4});
+  Gcra::State state;
+  (void)step<Gcra>(config, state, {Instant{}, 4, {}});
+  EXPECT_EQ(Gcra::refund(config, state, Instant{} + 1s, 2), 2);
+  EXPECT_EQ(Gcra::room(config, state, Instant{} + 1s).remaining, 3);
+  EXPECT_EQ(Gcra::refund(config, state, Instant{} + 1s, 9), 1);
+  EXPECT_EQ(Gcra::room(config, state, Instant{} + 1s).remaining, 4);
+  EXPECT_EQ(Gcra::refund(config, state, Instant{} + 1s, 9), 0);
+}
+
+TEST(Gcra, ThatStartsEmptyRefusesTheFirstBurst) {
+  const auto config = bucket({10, 1s, 5});
+  expect_story<Gcra>(config,
+                     {
+                         {0us,   1, 0us, denied,  100ms, 0},
+                         {100ms, 1, 0us, granted, 100ms, 0},
+                         {500ms, 5, 0us, denied,  600ms, 4},
+                         {600ms, 5, 0us, granted, 600ms, 0},
+                     },
+                     Gcra::holding(config, Instant{}, 0));
+}
+
+/// The token bucket of the founding systems: a rate of two a second and no burst.
+TEST(Gcra, TwoASecondAskedEveryQuarterAlternates) {
+  EXPECT_EQ(verdicts<Gcra>(bucket({2, 1s, 1}), calls({.interval = 250ms, .count = 8})), "GDGDGDGD");
+}
+
+TEST(Gcra, FifteenAtOnceUnderTenPerThreeSeconds) {
+  std::vector<Span> at = calls({.interval = 0s, .count = 15});
+  at.push_back(4s);
+  EXPECT_EQ(verdicts<Gcra>(bucket({10, 3s, 10}), at), "GGGGGGGGGGDDDDDG");
+}
+
+TEST(Gcra, TwentyAtOnceUnderFiveASecond) {
+  EXPECT_EQ(verdicts<Gcra>(bucket({5, 1s, 5}), calls({.interval = 0s, .count = 20})),
+            "GGGGGDDDDDDDDDDDDDDD");
+}
+
+TEST(Gcra, AMonthOfSilenceIsNoMoreThanAFullBucket) {
+  expect_story<Gcra>(bucket({1, 1s, 2}), {
+      {0s,   2, 0us, granted,    0s,   0},
+      {720h, 2, 0us, granted,    720h, 0},
+      {720h, 1, 0us, denied,     720h + 1s, 0},
+  });
+}
+
+}  // namespace
+}  // namespace weir
