@@ -88,7 +88,7 @@ std::vector<std::string> understood(std::vector<std::string> arguments) {
   if (arguments[0] == "--version") arguments[0] = "version";
   if (arguments[0] == "help") {
     arguments.erase(arguments.begin());
-    arguments.push_back("--help");
+    arguments.emplace_back("--help");
   }
   return arguments;
 }

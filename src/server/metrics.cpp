@@ -93,8 +93,16 @@ std::string Metrics::text(const Table::Stats& table) const {
   const std::uint64_t open = connections();
   const std::lock_guard lock(mutex_);
   std::string text;
-  const Out out(text);
+  write_rules(text);
+  write_durations(text);
+  write_table(text, table);
+  write_connections(text, open);
+  write_process(text);
+  return text;
+}
 
+void Metrics::write_rules(std::string& text) const {
+  const Out out(text);
   head(out, "weir_decisions_total", "counter", "Decisions, by rule and result.");
   for (std::size_t rule = 0; rule < rule_labels_.size(); ++rule) {
     for (const Verdict verdict :
@@ -116,7 +124,10 @@ std::string Metrics::text(const Table::Stats& table) const {
         sum([&](auto& worker) -> auto& { return worker.per_rule[rule].granted_cost; }),
         sum([&](auto& worker) -> auto& { return worker.per_rule[rule].refused_cost; }));
   }
+}
 
+void Metrics::write_durations(std::string& text) const {
+  const Out out(text);
   head(out, "weir_decision_duration_seconds", "histogram",
        "Time to parse, decide and answer one command, averaged over what arrived with it.");
   std::uint64_t count = 0;
@@ -133,7 +144,10 @@ std::string Metrics::text(const Table::Stats& table) const {
       "weir_decision_duration_seconds_count{{protocol=\"resp\"}} {0}\n",
       count,
       static_cast<double>(sum([](auto& worker) -> auto& { return worker.duration_ns; })) * 1e-9);
+}
 
+void Metrics::write_table(std::string& text, const Table::Stats& table) {
+  const Out out(text);
   head(out, "weir_keys", "gauge", "Keys whose state is kept.");
   fmt::format_to(out, "weir_keys {}\n", table.keys);
   head(out, "weir_keys_evicted_total", "counter", "States dropped; fresh ones say nothing.");
@@ -143,7 +157,10 @@ std::string Metrics::text(const Table::Stats& table) const {
   fmt::format_to(out, "weir_shared_decisions_total {}\n", table.shared_answers);
   head(out, "weir_memory_bytes", "gauge", "Memory of the keyed table, without the rings of logs and windows.");
   fmt::format_to(out, "weir_memory_bytes {}\n", table.bytes);
+}
 
+void Metrics::write_connections(std::string& text, std::uint64_t open) const {
+  const Out out(text);
   head(out, "weir_connections", "gauge", "Open connections.");
   fmt::format_to(out, "weir_connections{{protocol=\"resp\"}} {}\n", open);
   head(out, "weir_commands_total", "counter", "Commands answered.");
@@ -158,14 +175,16 @@ std::string Metrics::text(const Table::Stats& table) const {
                    wire_fault_names[kind],
                    sum([&](auto& worker) -> auto& { return worker.wire_faults[kind]; }));
   }
+}
 
+void Metrics::write_process(std::string& text) {
+  const Out out(text);
   head(out, "weir_build_info", "gauge", "1, with the version in its label.");
   fmt::format_to(out, "weir_build_info{{version=\"{}\"}} 1\n", WEIR_VERSION);
   head(out, "process_resident_memory_bytes", "gauge", "Resident memory.");
   fmt::format_to(out, "process_resident_memory_bytes {}\n", resident_bytes());
   head(out, "process_cpu_seconds_total", "counter", "CPU time, user and system.");
   fmt::format_to(out, "process_cpu_seconds_total {}\n", cpu_seconds());
-  return text;
 }
 
 }  // namespace weir::server

@@ -74,6 +74,11 @@ class Metrics {
  private:
   template <typename Pick>
   std::uint64_t sum(Pick&& pick) const;
+  void write_rules(std::string& text) const;
+  void write_durations(std::string& text) const;
+  static void write_table(std::string& text, const Table::Stats& table);
+  void write_connections(std::string& text, std::uint64_t open) const;
+  static void write_process(std::string& text);
 
   std::vector<std::string> rule_labels_;
   mutable std::mutex mutex_;

@@ -8,6 +8,7 @@
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/write.hpp>
 #include <algorithm>
+#include <charconv>
 #include <csignal>
 #include <optional>
 #include <thread>
@@ -30,10 +31,9 @@ Expected<tcp::endpoint, StartError> read_endpoint(const std::string& text) {
   std::string host = text.substr(0, colon);
   const std::string port = text.substr(colon + 1);
   if (host.front() == '[' && host.back() == ']') host = host.substr(1, host.size() - 2);
-  if (port.empty() || port.size() > 5 ||
-      port.find_first_not_of("0123456789") != std::string::npos || std::stoi(port) > 65535) {
-    return wrong;
-  }
+  std::uint16_t number = 0;
+  const auto [stop, fault] = std::from_chars(port.data(), port.data() + port.size(), number);
+  if (fault != std::errc{} || stop != port.data() + port.size()) return wrong;
   boost::asio::io_context io;
   tcp::resolver resolver(io);
   error_code error;

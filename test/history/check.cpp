@@ -304,26 +304,29 @@ Report check_denials(const History& history, const SlidingWindow& limit) {
 }
 
 Saturation saturation_of(const History& history, const Bucket& limit) {
+  constexpr std::int64_t latest = std::numeric_limits<std::int64_t>::max();
+  constexpr std::int64_t earliest = std::numeric_limits<std::int64_t>::min();
   Saturation saturation;
-  std::int64_t first_call = never_returned;
-  std::int64_t first_return = never_returned;
-  std::int64_t last_return = std::numeric_limits<std::int64_t>::min();
-  std::optional<std::int64_t> last_denial;
+  std::int64_t first_call = latest;
+  std::int64_t last_return = earliest;
+  std::int64_t first_denied_by = latest;
+  std::int64_t last_denied_from = earliest;
   for (const Record& record : history) {
-    if (!record.admitted) {
-      last_denial = std::max(last_denial.value_or(record.called_at_ns), record.called_at_ns);
-      continue;
+    if (record.admitted) {
+      ++saturation.admitted;
+      first_call = std::min(first_call, record.called_at_ns);
+      last_return = std::max(last_return, record.returned_at_ns);
+    } else {
+      first_denied_by = std::min(first_denied_by, record.returned_at_ns);
+      last_denied_from = std::max(last_denied_from, record.called_at_ns);
     }
-    ++saturation.admitted;
-    first_call = std::min(first_call, record.called_at_ns);
-    first_return = std::min(first_return, record.returned_at_ns);
-    last_return = std::max(last_return, record.returned_at_ns);
   }
   const auto gained_in = [&](Wide span_ns) {
     return narrow(floor_divide(std::max(span_ns, Wide{0}) * limit.count, limit.period_ns));
   };
-  if (last_denial) {
-    saturation.least = limit.burst + gained_in(Wide{*last_denial} - first_return - quantum_ns);
+  if (first_denied_by != latest) {
+    saturation.least =
+        limit.burst + gained_in(Wide{last_denied_from} - first_denied_by - quantum_ns);
   }
   if (saturation.admitted > 0) {
     saturation.most = limit.burst + gained_in(Wide{last_return} - first_call + quantum_ns);

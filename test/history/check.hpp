@@ -79,12 +79,15 @@ Report check_denials(const History& history, const Bucket& limit,
                      ClockReading clock = ClockReading::in_order);
 Report check_denials(const History& history, const SlidingWindow& limit);
 
-/// How much of one key a saturated limit admits. Saturated: once it has admitted something, the key
-/// is never full again, so every token that drips in is taken.
+/// How much of one key a saturated limit admits. Saturated: from its first denial on the key is
+/// never full again, so every token that drips in is taken.
 struct Saturation {
   std::int64_t admitted = 0;
-  std::int64_t least = 0;  ///< owed when the last denial was decided; 0 if nothing was denied
-  std::int64_t most = 0;   ///< between the first call and the last return of an admission
+  /// The burst, which was gone at the first denial, and what has dripped in from then to the last.
+  /// 0 if nothing was denied.
+  std::int64_t least = 0;
+  /// The burst and what dripped in between the first call and the last return of an admission.
+  std::int64_t most = 0;
 
   bool kept() const noexcept { return least <= admitted && admitted <= most; }
 };

@@ -42,8 +42,8 @@ constexpr std::array limit_texts{
 };
 
 constexpr std::array<std::string_view, 5> key_texts{
-    "user", "", std::string_view("\0\xff binary\r\n", 11), "a key that is too long to be kept inline",
-    "{tag}:x"};
+    "user", "", std::string_view("\0\xff binary\r\n", 11),
+    "a key that is too long to be kept inline", "{tag}:x"};
 
 /// What the pure machine remembers of a key, and what happened to it.
 struct Pure {
@@ -190,8 +190,8 @@ class Schedule {
   void cancel() {
     if (tickets_.empty()) return;
     auto found = tickets_.end();
-    std::advance(found, -1 - static_cast<std::ptrdiff_t>(below(std::min<std::size_t>(
-                                 tickets_.size(), 6))));
+    std::advance(
+        found, -1 - static_cast<std::ptrdiff_t>(below(std::min<std::size_t>(tickets_.size(), 6))));
     const auto& [number, ticket] = *found;
     const Subject subject{ticket.key, limits_[ticket.limit]};
     Pure& pure = pure_[{ticket.limit, ticket.key}];
@@ -212,8 +212,7 @@ class Schedule {
 
   void reset(const Subject& subject, Pure& pure) {
     note(pure, {now_, 0, {}}, "reset");
-    const bool was_fresh =
-        Machine::fresh_at(subject.limit.config(), pure.state) <= now_;
+    const bool was_fresh = Machine::fresh_at(subject.limit.config(), pure.state) <= now_;
     if (!host_.reset(subject, now_) && !was_fresh) {
       differ(subject, pure, "nothing was kept", "a state was kept");
     }
@@ -228,8 +227,8 @@ class Schedule {
     const auto stored = host_.stored(subject);
     if (!stored) return;
     ++compared_.states;
-    const bool dropped = *stored == Limit::State{} &&
-                         Machine::fresh_at(subject.limit.config(), pure.state) <= now_;
+    const bool dropped =
+        *stored == Limit::State{} && Machine::fresh_at(subject.limit.config(), pure.state) <= now_;
     if (!dropped && *stored != pure.state) differ(subject, pure, "another state", "its state");
   }
 

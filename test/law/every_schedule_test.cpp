@@ -13,19 +13,18 @@ namespace {
 template <typename M>
 class EverySchedule : public testing::Test {};
 
-using Machines =
-    testing::Types<Gcra, LeakyBucket, FixedWindow, SlidingWindow, SlidingLog, Block<Gcra>,
-                   Block<LeakyBucket>, Block<SlidingLog>, AllOf<Single>, SeveralGcra,
-                   Limit::Machine, Boxed<SlidingWindow>>;
+using Machines = testing::Types<Gcra, LeakyBucket, FixedWindow, SlidingWindow, SlidingLog,
+                                Block<Gcra>, Block<LeakyBucket>, Block<SlidingLog>, AllOf<Single>,
+                                SeveralGcra, Limit::Machine, Boxed<SlidingWindow>>;
 
 class Names {
  public:
   template <typename M>
   static std::string GetName(int index) {
-    constexpr const char* names[] = {"Gcra",          "LeakyBucket",    "FixedWindow",
-                                     "SlidingWindow", "SlidingLog",     "BlockGcra",
+    constexpr const char* names[] = {"Gcra",          "LeakyBucket",     "FixedWindow",
+                                     "SlidingWindow", "SlidingLog",      "BlockGcra",
                                      "BlockLeaky",    "BlockSlidingLog", "AllOfSingles",
-                                     "AllOfGcras",    "LimitMachine",   "BoxedSlidingWindow"};
+                                     "AllOfGcras",    "LimitMachine",    "BoxedSlidingWindow"};
     return names[index];
   }
 };
@@ -46,8 +45,9 @@ TYPED_TEST(EverySchedule, KeepsTheLaws) {
   // A walk that grants or cancels nothing would keep every law.
   EXPECT_GT(all.grants, all.events / 10);
   EXPECT_GT(all.cancels, 0u);
-  std::cout << all.schedules << " schedules of up to " << schedule_depth << " events, " << all.events
-            << " events, " << all.grants << " grants, " << all.cancels << " cancels\n";
+  std::cout << all.schedules << " schedules of up to " << schedule_depth << " letters, "
+            << all.events << " events, " << all.grants << " grants, " << all.cancels
+            << " cancels\n";
 }
 
 }  // namespace

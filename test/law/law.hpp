@@ -93,7 +93,8 @@ class Laws {
       for (std::size_t later = index + 1; later < ledger_.size(); ++later) {
         since += ledger_[later].grant.cost;
       }
-      if (since == 0) expect(units == held.grant.cost, "the newest grant gives all of its cost back");
+      if (since == 0)
+        expect(units == held.grant.cost, "the newest grant gives all of its cost back");
       if (Traits<M>::partial_cancel && !at.set_back) {
         expect(units == std::max<Cost>(0, held.grant.cost - since),
                "cancel gives back the cost less what came since");
@@ -135,19 +136,13 @@ class Laws {
   void check_shape(const Request& request, const Decision& decision) {
     const Span patience = request.patience.value_or(longest_span);
     switch (decision.verdict) {
-      case Verdict::granted:
-        expect(decision.ready_at == request.now, "granted means now");
-        break;
+      case Verdict::granted: expect(decision.ready_at == request.now, "granted means now"); break;
       case Verdict::deferred:
         expect(decision.ready_at > request.now, "deferred means later");
         expect(decision.ready_at - request.now <= patience, "deferred no longer than the patience");
         break;
-      case Verdict::denied:
-        expect(decision.ready_at > request.now, "denied means later");
-        break;
-      case Verdict::impossible:
-        expect(decision.ready_at == never, "impossible means never");
-        break;
+      case Verdict::denied: expect(decision.ready_at > request.now, "denied means later"); break;
+      case Verdict::impossible: expect(decision.ready_at == never, "impossible means never"); break;
     }
     expect((decision.verdict == Verdict::impossible) == (request.cost > M::capacity(config_)),
            "impossible exactly above the capacity");
@@ -234,8 +229,8 @@ class Laws {
   }
 
   bool same_answers(const State& one, const State& other, Instant now) {
-    for (const Request& request : {Request{now, 0, {}}, Request{now, 1, {}},
-                                   Request{now, M::capacity(config_), Span{3}}}) {
+    for (const Request& request :
+         {Request{now, 0, {}}, Request{now, 1, {}}, Request{now, M::capacity(config_), Span{3}}}) {
       if (peek<M>(config_, one, request) != peek<M>(config_, other, request)) return false;
     }
     return true;

@@ -84,8 +84,8 @@ class LongSchedule {
     if (waits == 1) request.patience = Span{some(std::min(scale_.count() * 2, longest))};
     const Decision decision = laws_.take(at, request);
     if (decision.verdict == Verdict::impossible) return;
-    interesting_ = decision.ready_at > at.now || below(3) > 0 ? decision.ready_at
-                                                              : decision.reset_at;
+    interesting_ =
+        decision.ready_at > at.now || below(3) > 0 ? decision.ready_at : decision.reset_at;
   }
 
   /// One of the newest grants. After the clock was set back only the very newest, as nobody was

@@ -46,12 +46,10 @@ inline SlidingLog::Config log(SlidingLog::Settings settings) {
 template <>
 struct Tinies<Gcra> {
   static std::vector<Tiny<Gcra>> make() {
-    return {{"1 per 1, burst 1", gcra({1, Span{1}, 1})},
-            {"1 per 2, burst 2", gcra({1, Span{2}, 2})},
-            {"2 per 1, burst 3", gcra({2, Span{1}, 3})},
-            {"3 per 7, burst 2", gcra({3, Span{7}, 2})},
-            {"1 per 5, burst 1", gcra({1, Span{5}, 1})},
-            {"7 per 3, burst 2", gcra({7, Span{3}, 2})}};
+    return {
+        {"1 per 1, burst 1", gcra({1, Span{1}, 1})}, {"1 per 2, burst 2", gcra({1, Span{2}, 2})},
+        {"2 per 1, burst 3", gcra({2, Span{1}, 3})}, {"3 per 7, burst 2", gcra({3, Span{7}, 2})},
+        {"1 per 5, burst 1", gcra({1, Span{5}, 1})}, {"7 per 3, burst 2", gcra({7, Span{3}, 2})}};
   }
 };
 
@@ -124,7 +122,8 @@ struct Tinies<AllOf<Single>> {
   static std::vector<Tiny<AllOf<Single>>> make() {
     return {{"1 per 1 burst 2 & fixed 3 per 5", {{gcra({1, Span{1}, 2}), fixed({3, Span{5}})}}},
             {"3 per 7 burst 2 & leaky 1 per 2 queue 1",
-             {{gcra({3, Span{7}, 2}), leaky({1, Span{2}, 1})}}, 1},
+             {{gcra({3, Span{7}, 2}), leaky({1, Span{2}, 1})}},
+             1},
             {"sliding 2 per 3 & log 3 per 5", {{sliding({2, Span{3}, 3}), log({3, Span{5}})}}, 1}};
   }
 };
@@ -133,7 +132,8 @@ struct Tinies<AllOf<Single>> {
 template <>
 struct Tinies<SeveralGcra> {
   static std::vector<Tiny<SeveralGcra>> make() {
-    return {{"1 per 1 burst 2 & 1 per 3 burst 3", {{gcra({1, Span{1}, 2}), gcra({1, Span{3}, 3})}}}};
+    return {
+        {"1 per 1 burst 2 & 1 per 3 burst 3", {{gcra({1, Span{1}, 2}), gcra({1, Span{3}, 3})}}}};
   }
 };
 

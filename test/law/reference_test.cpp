@@ -74,8 +74,8 @@ class Requests {
   }
   std::int64_t some(std::int64_t most) {
     const double bits = std::log2(static_cast<double>(most) + 1);
-    return std::min(most, static_cast<std::int64_t>(std::exp2(
-                              std::uniform_real_distribution<double>(0, bits)(random_))));
+    return std::min(most, static_cast<std::int64_t>(
+                              std::exp2(std::uniform_real_distribution<double>(0, bits)(random_))));
   }
 
   Shape shape_;
@@ -95,8 +95,8 @@ void expect_equal(const typename M::Config& config, Reference reference, std::in
       const Request request = requests.next(promised);
       const Decision decision = step<M>(config, state, request);
       const Told told{decision.verdict, decision.ready_at, decision.remaining};
-      ASSERT_EQ(told, twin.step(request)) << what << ", seed " << seed << ", event " << event
-                                          << ", cost " << request.cost;
+      ASSERT_EQ(told, twin.step(request))
+          << what << ", seed " << seed << ", event " << event << ", cost " << request.cost;
       promised = decision.ready_at;
     }
   }
@@ -112,8 +112,8 @@ class ExactGcra {
     if (request.cost > burst_) return {Verdict::impossible, never, remaining(request.now)};
     const Wide end = start(request.now) + unit_ * request.cost;
     const Wide open = ceil_divide(end - unit_ * burst_, count_);
-    Told told = rule(request, std::max(request.now, instant(open)),
-                     request.patience.value_or(Span{0}));
+    Told told =
+        rule(request, std::max(request.now, instant(open)), request.patience.value_or(Span{0}));
     if (taken(told.verdict) && request.cost > 0) {
       repaid_ = start(told.ready_at) + unit_ * request.cost;
     }
@@ -143,7 +143,9 @@ class ExactGcra {
 class LazyTokenBucket {
  public:
   explicit LazyTokenBucket(Gcra::Settings settings)
-      : refill_(settings.count), token_(settings.period.count()), burst_(settings.burst),
+      : refill_(settings.count),
+        token_(settings.period.count()),
+        burst_(settings.burst),
         level_(burst_ * token_) {}
 
   Told step(const Request& request) {
@@ -192,9 +194,8 @@ std::vector<Gcra::Settings> bucket_settings() {
 }
 
 std::int64_t refill_ticks(Gcra::Settings settings) {
-  return static_cast<std::int64_t>(
-      std::min<Wide>(Wide{settings.burst} * settings.period.count() / settings.count + 4,
-                     Wide{1} << 43));
+  return static_cast<std::int64_t>(std::min<Wide>(
+      Wide{settings.burst} * settings.period.count() / settings.count + 4, Wide{1} << 43));
 }
 
 std::string text(Gcra::Settings settings) {
@@ -320,8 +321,8 @@ class CountedWindows {
 
   Told step(const Request& request) {
     if (request.cost > shape_.limit) return {Verdict::impossible, never, remaining(request.now)};
-    Told told = rule(request, earliest(request.now, request.cost),
-                     request.patience.value_or(Span{0}));
+    Told told =
+        rule(request, earliest(request.now, request.cost), request.patience.value_or(Span{0}));
     if (taken(told.verdict) && request.cost > 0) counts_[window(told.ready_at)] += request.cost;
     told.remaining = remaining(request.now);
     return told;
@@ -384,8 +385,8 @@ class ListOfInstants {
 
   Told step(const Request& request) {
     if (request.cost > settings_.count) return {Verdict::impossible, never, remaining(request.now)};
-    Told told = rule(request, earliest(request.now, request.cost),
-                     request.patience.value_or(Span{0}));
+    Told told =
+        rule(request, earliest(request.now, request.cost), request.patience.value_or(Span{0}));
     if (taken(told.verdict)) {
       entries_.insert(entries_.end(), static_cast<std::size_t>(request.cost), told.ready_at);
     }
@@ -395,9 +396,9 @@ class ListOfInstants {
 
  private:
   Cost inside(Instant at) const {
-    return static_cast<Cost>(std::count_if(
-        entries_.begin(), entries_.end(),
-        [&](Instant entry) { return entry > at - settings_.period && entry <= at; }));
+    return static_cast<Cost>(std::count_if(entries_.begin(), entries_.end(), [&](Instant entry) {
+      return entry > at - settings_.period && entry <= at;
+    }));
   }
   /// Room only opens when an entry leaves: those are the instants to try.
   Instant earliest(Instant now, Cost cost) const {

@@ -44,12 +44,9 @@ inline const std::array<Event, letters>& alphabet() {
 inline std::string print(const Event& event) {
   std::ostringstream text;
   switch (event.kind) {
-    case Event::Kind::cancel_newest:
-      return "cancel newest";
-    case Event::Kind::cancel_oldest:
-      return "cancel oldest";
-    case Event::Kind::refund_newest:
-      return "refund newest";
+    case Event::Kind::cancel_newest: return "cancel newest";
+    case Event::Kind::cancel_oldest: return "cancel oldest";
+    case Event::Kind::refund_newest: return "refund newest";
     case Event::Kind::take:
       text << "after " << event.step.count() << ": take " << event.cost;
       if (event.patience) text << " patience " << event.patience->count();
@@ -70,8 +67,7 @@ struct Report {
 template <typename M>
 class Explorer {
  public:
-  Explorer(const typename M::Config& config, std::size_t depth)
-      : laws_(config), depth_(depth) {}
+  Explorer(const typename M::Config& config, std::size_t depth) : laws_(config), depth_(depth) {}
 
   Report run() {
     Position<M> start;

@@ -55,9 +55,9 @@ TEST(Duration, IsAtMostThirtyFiveYears) {
 
 TEST(Duration, NeedsItsUnit) {
   for (const char* text :
-       {"", "5", "s", "ms", "5 ", "5x", "5S", "5Ms", "5mss", "5uss", "5 s x", "5s ", " 5s", "-5s",
-        "+5s", "5.s", ".5s", "5..5s", "5.5.5s", "5e3s", "0x5s", "5\ts", "5second s", "five s",
-        "5secs!", "5 fortnights"}) {
+       {"",       "5",     "s",    "ms",   "5 ",        "5x",     "5S",     "5Ms",         "5mss",
+        "5uss",   "5 s x", "5s ",  " 5s",  "-5s",       "+5s",    "5.s",    ".5s",         "5..5s",
+        "5.5.5s", "5e3s",  "0x5s", "5\ts", "5second s", "five s", "5secs!", "5 fortnights"}) {
     ASSERT_FALSE(parse_duration(text)) << text;
     EXPECT_EQ(parse_duration(text).error(), DurationError::no_unit) << text;
   }

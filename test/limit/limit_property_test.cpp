@@ -66,7 +66,8 @@ RC_GTEST_PROP(LimitProperty, AMistakeLiesWithinTheText, ()) {
   std::string text = limit_text();
   for (int changes = *rc::gen::inRange(1, 4); changes > 0; --changes) {
     const auto at = *rc::gen::inRange<std::size_t>(0, text.size());
-    const auto byte = *rc::gen::element<char>('&', '/', ' ', '0', '9', 'k', 's', '.', '-', '\0', 'x');
+    const auto byte =
+        *rc::gen::element<char>('&', '/', ' ', '0', '9', 'k', 's', '.', '-', '\0', 'x');
     if (*rc::gen::arbitrary<bool>()) {
       text[at] = byte;
     } else {

@@ -14,8 +14,8 @@ using Algorithm = LimitTerm::Algorithm;
 
 std::string canonical(std::string_view text) {
   const auto limit = Limit::parse(text);
-  return limit ? limit->text() : "column " + std::to_string(limit.error().column) + ": " +
-                                     limit.error().message;
+  return limit ? limit->text()
+               : "column " + std::to_string(limit.error().column) + ": " + limit.error().message;
 }
 
 LimitTerm term(std::string_view text) { return Limit::parse(text).value().terms().at(0); }
@@ -41,8 +41,7 @@ TEST(Limit, NamesEachAlgorithm) {
 
 TEST(Limit, HasTheMachineThatItNames) {
   const auto config = [](std::string_view text) { return Limit::parse(text).value().config(); };
-  EXPECT_EQ(std::get<Gcra::Config>(config("7/3s burst 5")),
-            Gcra::configure({7, 3s, 5}).value());
+  EXPECT_EQ(std::get<Gcra::Config>(config("7/3s burst 5")), Gcra::configure({7, 3s, 5}).value());
   EXPECT_EQ(std::get<LeakyBucket::Config>(config("leaky-bucket 7/3s queue 5")),
             LeakyBucket::configure({7, 3s, 5}).value());
   EXPECT_EQ(std::get<FixedWindow::Config>(config("fixed-window 7/3s")),
@@ -51,7 +50,8 @@ TEST(Limit, HasTheMachineThatItNames) {
             SlidingWindow::configure({7, 3s, 4}).value());
   EXPECT_EQ(std::get<SlidingLog::Config>(config("sliding-log 7/3s")),
             SlidingLog::configure({7, 3s}).value());
-  const auto several = std::get<Limit::Composite::Config>(config("7/3s block 9s & sliding-log 8/4s"));
+  const auto several =
+      std::get<Limit::Composite::Config>(config("7/3s block 9s & sliding-log 8/4s"));
   ASSERT_EQ(several.terms.size(), 2u);
   EXPECT_EQ(std::get<Gcra::Config>(several.terms[0].inner), Gcra::configure({7, 3s, 7}).value());
   EXPECT_EQ(several.terms[0].penalty, 9s);
@@ -98,7 +98,8 @@ TEST(Limit, HasOneCanonicalText) {
            Spelling{"5/s block 90 seconds burst 9", "5/1s burst 9 block 90s"},
            Spelling{"10/s & 1000/1d", "10/1s & 1000/1d"},
            Spelling{"10/s&1000/1d", "10/1s & 1000/1d"},
-           Spelling{"10/s burst 2& sliding-log 3/m &1/h", "10/1s burst 2 & sliding-log 3/1m & 1/1h"},
+           Spelling{"10/s burst 2& sliding-log 3/m &1/h",
+                    "10/1s burst 2 & sliding-log 3/1m & 1/1h"},
        }) {
     EXPECT_EQ(canonical(spelling.text), spelling.canonical) << spelling.text;
     EXPECT_EQ(canonical(spelling.canonical), spelling.canonical);
@@ -178,7 +179,8 @@ TEST(Limit, TellsTheColumnAndWhatWasExpected) {
        }) {
     const auto limit = Limit::parse(mistake.text);
     ASSERT_FALSE(limit) << mistake.text;
-    EXPECT_EQ(limit.error().column, mistake.column) << mistake.text << ": " << limit.error().message;
+    EXPECT_EQ(limit.error().column, mistake.column)
+        << mistake.text << ": " << limit.error().message;
     EXPECT_THAT(limit.error().message, HasSubstr(mistake.message)) << mistake.text;
   }
 }

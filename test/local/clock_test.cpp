@@ -113,8 +113,8 @@ TEST(UnixClock, NeverGoesBackHoweverTheSystemClockIsSet) {
 TEST(UnixClock, OfTheMachineIsNearItsSystemClock) {
   UnixClock clock;
   clock.adjust();
-  const auto system = std::chrono::duration_cast<Span>(
-      std::chrono::system_clock::now().time_since_epoch());
+  const auto system =
+      std::chrono::duration_cast<Span>(std::chrono::system_clock::now().time_since_epoch());
   EXPECT_LT(std::chrono::abs(clock.now() - Instant{system}), std::chrono::seconds{10});
 }
 

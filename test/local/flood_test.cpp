@@ -114,8 +114,8 @@ TEST_P(Flood, LeavesTheKeysThatHaveTheirOwnStateAsTheyAre) {
 TEST_P(Flood, GivesNothingBackAtTheCostOfAnother) {
   Table table({.max_keys = 1, .shards = 1, .hash_key = {1, 2}});
   // The sixty-fifth rule that shares has few states, so that keys meet often.
-  ASSERT_TRUE(taken(table.take({rules_.find("1/1d").value(), "only"}, {now_, 1, {}})
-                        .decision.verdict));
+  ASSERT_TRUE(
+      taken(table.take({rules_.find("1/1d").value(), "only"}, {now_, 1, {}}).decision.verdict));
   for (int at = 1; at <= 64; ++at) {
     const Rule* other = rules_.find(std::to_string(at) + "/7d").value();
     (void)table.take({other, "x"}, {now_, 1, {}});

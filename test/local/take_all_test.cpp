@@ -133,7 +133,7 @@ TEST_F(TakeAll, GrantsAreGivenBackOneByOne) {
 
 /// A grant that was put off for another key's sake must not let an older grant's units return
 /// beside it.
-TEST_F(TakeAll, DISABLED_AnOlderGrantIsNotGivenBackBesideAJointOne) {
+TEST_F(TakeAll, AnOlderGrantIsNotGivenBackBesideAJointOne) {
   const Rule* bucket = rule("1/2s burst 2");
   const Rule* slow = rule("1/3s");
   Grant older;
@@ -192,8 +192,12 @@ TEST_F(TakeAll, AgreesWithThePureStates) {
   const auto below = [&](std::size_t end) {
     return std::uniform_int_distribution<std::size_t>(0, end - 1)(random);
   };
-  const std::array texts{"5/1s",          "3/7ms burst 20",      "leaky-bucket 20/1s queue 9",
-                         "fixed-window 4/1s", "sliding-window 8/1s", "sliding-log 6/2s",
+  const std::array texts{"5/1s",
+                         "3/7ms burst 20",
+                         "leaky-bucket 20/1s queue 9",
+                         "fixed-window 4/1s",
+                         "sliding-window 8/1s",
+                         "sliding-log 6/2s",
                          "9/1s & 50/1m"};
   const std::array keys{"a", "b", "c", "a key that does not lie inside the entry"};
   PureTakeAll pure;
@@ -210,7 +214,8 @@ TEST_F(TakeAll, AgreesWithThePureStates) {
     if (below(2) == 0) request.patience = Span{static_cast<std::int64_t>(below(400'000))};
     const Decision decision = table_.take_all(claims, request).decision;
     ++verdicts[static_cast<std::size_t>(decision.verdict)];
-    ASSERT_EQ((PureTakeAll::Answer{decision.verdict, decision.ready_at}), pure.take(claims, request))
+    ASSERT_EQ((PureTakeAll::Answer{decision.verdict, decision.ready_at}),
+              pure.take(claims, request))
         << "event " << event;
     if (event % 100 == 0) table_.sweep(now, 64);
   }

@@ -18,12 +18,10 @@ using std::string;
 constexpr Instant start{std::chrono::seconds{1'750'000'000}};
 constexpr std::size_t thread_count = 8;
 
-const char* const texts[] = {"100/10ms burst 20",
-                             "leaky-bucket 7/3ms queue 20",
-                             "fixed-window 30/1ms",
-                             "sliding-window 40/2ms",
-                             "sliding-log 50/3ms",
-                             "100/10ms burst 5 block 100us & sliding-log 80/8ms"};
+const char* const texts[] = {
+    "100/10ms burst 20",   "leaky-bucket 7/3ms queue 20",
+    "fixed-window 30/1ms", "sliding-window 40/2ms",
+    "sliding-log 50/3ms",  "100/10ms burst 5 block 100us & sliding-log 80/8ms"};
 
 /// Hands out a microsecond a call. A thread may use its reading late, as real ones do.
 class SharedClock {

@@ -13,31 +13,37 @@ void expect_limit_story(const char* text, const std::vector<Row>& rows) {
 }
 
 TEST(Block, ShutsAKeyOutOnceItWasRefused) {
+  // clang-format off
   expect_limit_story("2/1s block 10s", {
-      // at          cost  patience  verdict     ready_at  remaining
-      {0s,           2,    0us,      granted,    0s,       0},
-      {100ms,        1,    0us,      denied,     10'100ms, 0},  // the penalty begins
-      {5s,           1,    0us,      denied,     10'100ms, 0},  // knocking does not prolong it
-      {10'100ms - 1us, 1,  0us,      denied,     10'100ms, 0},
-      {10'100ms,     1,    0us,      granted,    10'100ms, 1},
+      // at, cost, patience, verdict, ready_at, remaining
+      {0s,             2, 0us, granted, 0s,       0},
+      {100ms,          1, 0us, denied,  10'100ms, 0},  // the penalty begins
+      {5s,             1, 0us, denied,  10'100ms, 0},  // knocking does not prolong it
+      {10'100ms - 1us, 1, 0us, denied,  10'100ms, 0},
+      {10'100ms,       1, 0us, granted, 10'100ms, 1},
   });
+  // clang-format on
 }
 
 TEST(Block, IsNotBegunByAProbeOrByTooLargeACost) {
+  // clang-format off
   expect_limit_story("2/1s block 10s", {
       {0s, 2, 0us, granted,    0s,      0},
       {0s, 0, 0us, granted,    0s,      0},
       {0s, 3, 0us, impossible, forever, 0},
       {1s, 2, 0us, granted,    1s,      0},
   });
+  // clang-format on
 }
 
 TEST(Block, IsNotBegunByOneWhoWaits) {
+  // clang-format off
   expect_limit_story("1/1s block 10s", {
       {0s, 1, 0us, granted,  0s, 0},
       {0s, 1, 1s,  deferred, 1s, 0},
       {0s, 1, 1s,  denied,   9s, 0},  // with a patience of a second, for the end of the penalty
   });
+  // clang-format on
 }
 
 TEST(Block, FiveRepliesAMinuteThenOutForTenMinutes) {
@@ -48,14 +54,16 @@ TEST(Block, FiveRepliesAMinuteThenOutForTenMinutes) {
 }
 
 TEST(AllOf, GrantsWhatEveryLimitGrants) {
+  // clang-format off
   expect_limit_story("2/1s & 3/1h", {
-      {0s,  2, 0us, granted,    0s,       0},
-      {0s,  1, 0us, denied,     500ms,    0},
-      {1s,  2, 0us, denied,     20min,    1},  // the hour's limit is the one that refuses
-      {1s,  1, 0us, granted,    1s,       0},
-      {2s,  1, 0us, denied,     20min,    0},
-      {2s,  3, 0us, impossible, forever,  0},
+      {0s, 2, 0us, granted,    0s,      0},
+      {0s, 1, 0us, denied,     500ms,   0},
+      {1s, 2, 0us, denied,     20min,   1},  // the hour's limit is the one that refuses
+      {1s, 1, 0us, granted,    1s,      0},
+      {2s, 1, 0us, denied,     20min,   0},
+      {2s, 3, 0us, impossible, forever, 0},
   });
+  // clang-format on
 }
 
 TEST(AllOf, TakesFromNoneWhereOneRefuses) {
@@ -70,20 +78,24 @@ TEST(AllOf, TakesFromNoneWhereOneRefuses) {
 }
 
 TEST(AllOf, PunishesOnlyInTheLimitThatRefuses) {
+  // clang-format off
   expect_limit_story("1/1s block 5s & 10/1s block 1h", {
       {0s, 1, 0us, granted, 0s, 0},
       {0s, 1, 0us, denied,  5s, 0},
       {5s, 1, 0us, granted, 5s, 0},
   });
+  // clang-format on
 }
 
 TEST(AllOf, ActsAtTheLatestOfTheInstants) {
+  // clang-format off
   expect_limit_story("leaky-bucket 1/1s queue 5 & fixed-window 2/10s", {
-      {0s,  1, unstated, granted,  0s,  1},
-      {0s,  1, unstated, deferred, 1s,  0},
-      {0s,  1, unstated, denied,   5s,  0},  // the window opens in 10 s, the queue holds 5 s
-      {5s,  1, unstated, deferred, 10s, 0},
+      {0s, 1, unstated, granted,  0s,  1},
+      {0s, 1, unstated, deferred, 1s,  0},
+      {0s, 1, unstated, denied,   5s,  0},  // the window opens in 10 s, the queue holds 5 s
+      {5s, 1, unstated, deferred, 10s, 0},
   });
+  // clang-format on
 }
 
 TEST(AnyOf, KeepsWhatIsKnownWhereAnotherAlgorithmRefusesOrAsks) {

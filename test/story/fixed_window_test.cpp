@@ -12,19 +12,22 @@ FixedWindow::Config window(FixedWindow::Settings settings) {
 }
 
 TEST(FixedWindow, CountsAnewWhenTheWindowTurns) {
+  // clang-format off
   expect_story<FixedWindow>(window({3, 1s}), {
-      // at        cost  patience  verdict     ready_at  remaining
-      {100ms,      2,    0us,      granted,    100ms,    1},
-      {200ms,      2,    0us,      denied,     1s,       1},
-      {200ms,      1,    0us,      granted,    200ms,    0},
-      {1s - 1us,   1,    0us,      denied,     1s,       0},
-      {1s,         3,    0us,      granted,    1s,       0},
-      {1s,         4,    1h,       impossible, forever,  0},
-      {5s,         0,    0us,      granted,    5s,       3},
+      // at, cost, patience, verdict, ready_at, remaining
+      {100ms,    2, 0us, granted,    100ms,   1},
+      {200ms,    2, 0us, denied,     1s,      1},
+      {200ms,    1, 0us, granted,    200ms,   0},
+      {1s - 1us, 1, 0us, denied,     1s,      0},
+      {1s,       3, 0us, granted,    1s,      0},
+      {1s,       4, 1h,  impossible, forever, 0},
+      {5s,       0, 0us, granted,    5s,      3},
   });
+  // clang-format on
 }
 
 TEST(FixedWindow, LetsThePatientWaitForTheNext) {
+  // clang-format off
   expect_story<FixedWindow>(window({2, 1s}), {
       {500ms, 2, 0us,   granted,  500ms, 0},
       {500ms, 1, 499ms, denied,   501ms, 0},
@@ -32,9 +35,11 @@ TEST(FixedWindow, LetsThePatientWaitForTheNext) {
       {600ms, 0, 0us,   denied,   1s,    0},  // nobody acts before a deferred grant
       {1s,    1, 0us,   granted,  1s,    0},
   });
+  // clang-format on
 }
 
 TEST(FixedWindow, IsAlignedToTheEpochOnBothSides) {
+  // clang-format off
   expect_story<FixedWindow>(window({1, 1s}), {
       {-1'500ms, 1, 0us, granted, -1'500ms, 0},
       {-1'001ms, 1, 0us, denied,  -1s,      0},
@@ -42,6 +47,7 @@ TEST(FixedWindow, IsAlignedToTheEpochOnBothSides) {
       {-1us,     1, 0us, denied,  0s,       0},
       {0s,       1, 0us, granted, 0s,       0},
   });
+  // clang-format on
 }
 
 TEST(FixedWindow, TwoASecondAskedEveryQuarter) {
@@ -70,11 +76,13 @@ TEST(FixedWindow, FifteenAtOnceUnderTenPerThreeSeconds) {
 }
 
 TEST(FixedWindow, AClockSetBackMintsNothing) {
+  // clang-format off
   expect_story<FixedWindow>(window({1, 1s}), {
       {1s,    1, 0us, granted, 1s, 0},
       {500ms, 1, 0us, denied,  2s, 0},
       {1s,    1, 0us, denied,  2s, 0},
   });
+  // clang-format on
 }
 
 }  // namespace

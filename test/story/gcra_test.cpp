@@ -10,44 +10,51 @@ using enum Verdict;
 Gcra::Config bucket(Gcra::Settings settings) { return Gcra::configure(settings).value(); }
 
 TEST(Gcra, GrantsTheBurstThenOneUnitEachInterval) {
+  // clang-format off
   expect_story<Gcra>(bucket({100, 1s, 3}), {
-      // at      cost  patience  verdict     ready_at  remaining
-      {0us,      3,    0us,      granted,    0us,      0},
-      {0us,      1,    0us,      denied,     10ms,     0},
-      {9'999us,  1,    0us,      denied,     10ms,     0},  // ready_at is exact: early fails,
-      {10ms,     1,    0us,      granted,    10ms,     0},  // on the tick it holds
-      {10ms,     2,    20ms,     deferred,   30ms,     0},  // patience takes now and acts later
-      {5ms,      1,    0us,      denied,     40ms,     0},  // a clock set back mints nothing
-      {70ms,     1,    0us,      granted,    70ms,     2},  // a long rest refills, and no further
-      {70ms,     4,    1h,       impossible, forever,  2},  // over the burst: never
+      // at, cost, patience, verdict, ready_at, remaining
+      {0us,     3, 0us,  granted,    0us,     0},
+      {0us,     1, 0us,  denied,     10ms,    0},
+      {9'999us, 1, 0us,  denied,     10ms,    0},  // ready_at is exact: early fails,
+      {10ms,    1, 0us,  granted,    10ms,    0},  // on the tick it holds
+      {10ms,    2, 20ms, deferred,   30ms,    0},  // patience takes now and acts later
+      {5ms,     1, 0us,  denied,     40ms,    0},  // a clock set back mints nothing
+      {70ms,    1, 0us,  granted,    70ms,    2},  // a long rest refills, and no further
+      {70ms,    4, 1h,   impossible, forever, 2},  // over the burst: never
   });
+  // clang-format on
 }
 
 TEST(Gcra, DeniedWithPatienceIsReadyEarlier) {
+  // clang-format off
   expect_story<Gcra>(bucket({1, 10s, 1}), {
-      {0s,          1, 0us,      granted,  0s,  0},
-      {0s,          1, 4s,       denied,   6s,  0},  // with that patience
-      {6s - 1us,    1, 4s,       denied,   6s,  0},
-      {6s,          1, 4s,       deferred, 10s, 0},
-      {6s,          1, unstated, denied,   20s, 0},  // a bucket has no queue of its own
+      {0s,       1, 0us,      granted,  0s,  0},
+      {0s,       1, 4s,       denied,   6s,  0},  // with that patience
+      {6s - 1us, 1, 4s,       denied,   6s,  0},
+      {6s,       1, 4s,       deferred, 10s, 0},
+      {6s,       1, unstated, denied,   20s, 0},  // a bucket has no queue of its own
   });
+  // clang-format on
 }
 
 TEST(Gcra, AProbeTellsAndTakesNothing) {
+  // clang-format off
   expect_story<Gcra>(bucket({1, 1s, 5}), {
-      {0s,     0, 0us, granted,  0s,     5},
-      {0s,     4, 0us, granted,  0s,     1},
-      {0s,     0, 0us, granted,  0s,     1},
-      {500ms,  0, 0us, granted,  500ms,  1},
-      {1s,     0, 0us, granted,  1s,     2},
-      {1s,     5, 9s,  deferred, 4s,     0},
-      {1s,     0, 0us, denied,   4s,     0},  // nobody acts before a deferred grant
-      {4s,     0, 0us, granted,  4s,     0},
+      {0s,    0, 0us, granted,  0s,    5},
+      {0s,    4, 0us, granted,  0s,    1},
+      {0s,    0, 0us, granted,  0s,    1},
+      {500ms, 0, 0us, granted,  500ms, 1},
+      {1s,    0, 0us, granted,  1s,    2},
+      {1s,    5, 9s,  deferred, 4s,    0},
+      {1s,    0, 0us, denied,   4s,    0},  // nobody acts before a deferred grant
+      {4s,    0, 0us, granted,  4s,    0},
   });
+  // clang-format on
 }
 
 TEST(Gcra, HandsOutFractionsOfATickExactly) {
   // Three in seven ticks: the interval is 2 1/3 ticks, and no third is ever lost.
+  // clang-format off
   expect_story<Gcra>(bucket({3, 7us, 3}), {
       {0us,  3, 0us, granted, 0us,  0},
       {0us,  1, 0us, denied,  3us,  0},
@@ -58,16 +65,19 @@ TEST(Gcra, HandsOutFractionsOfATickExactly) {
       {7us,  1, 0us, granted, 7us,  0},
       {14us, 3, 0us, granted, 14us, 0},
   });
+  // clang-format on
 }
 
 TEST(Gcra, GrantsManyUnitsATickWhereTheRateIsThatHigh) {
+  // clang-format off
   expect_story<Gcra>(bucket({1'000'000'000, 1s, 5'000}), {
-      {0us, 5'000, 0us, granted,  0us, 0},
-      {1us, 1'000, 0us, granted,  1us, 0},
-      {1us, 1,     0us, denied,   2us, 0},
-      {2us, 500,   0us, granted,  2us, 500},
-      {9us, 1,     0us, granted,  9us, 4'999},
+      {0us, 5'000, 0us, granted, 0us, 0},
+      {1us, 1'000, 0us, granted, 1us, 0},
+      {1us, 1,     0us, denied,  2us, 0},
+      {2us, 500,   0us, granted, 2us, 500},
+      {9us, 1,     0us, granted, 9us, 4'999},
   });
+  // clang-format on
 }
 
 TEST(Gcra, CancelGivesBackTheCostLessWhatCameSince) {
@@ -96,14 +106,14 @@ TEST(Gcra, RefundGivesBackNoMoreThanIsOwed) {
 
 TEST(Gcra, ThatStartsEmptyRefusesTheFirstBurst) {
   const auto config = bucket({10, 1s, 5});
-  expect_story<Gcra>(config,
-                     {
-                         {0us,   1, 0us, denied,  100ms, 0},
-                         {100ms, 1, 0us, granted, 100ms, 0},
-                         {500ms, 5, 0us, denied,  600ms, 4},
-                         {600ms, 5, 0us, granted, 600ms, 0},
-                     },
-                     Gcra::holding(config, Instant{}, 0));
+  // clang-format off
+  expect_story<Gcra>(config, {
+      {0us,   1, 0us, denied,  100ms, 0},
+      {100ms, 1, 0us, granted, 100ms, 0},
+      {500ms, 5, 0us, denied,  600ms, 4},
+      {600ms, 5, 0us, granted, 600ms, 0},
+  }, Gcra::holding(config, Instant{}, 0));
+  // clang-format on
 }
 
 /// The token bucket of the founding systems: a rate of two a second and no burst.
@@ -123,11 +133,13 @@ TEST(Gcra, TwentyAtOnceUnderFiveASecond) {
 }
 
 TEST(Gcra, AMonthOfSilenceIsNoMoreThanAFullBucket) {
+  // clang-format off
   expect_story<Gcra>(bucket({1, 1s, 2}), {
-      {0s,   2, 0us, granted,    0s,   0},
-      {720h, 2, 0us, granted,    720h, 0},
-      {720h, 1, 0us, denied,     720h + 1s, 0},
+      {0s,   2, 0us, granted, 0s,        0},
+      {720h, 2, 0us, granted, 720h,      0},
+      {720h, 1, 0us, denied,  720h + 1s, 0},
   });
+  // clang-format on
 }
 
 }  // namespace

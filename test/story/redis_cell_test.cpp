@@ -55,8 +55,8 @@ std::map<int, std::vector<Vector>> vectors() {
     int sequence = 0;
     int step = 0;
     Vector vector{};
-    row >> sequence >> step >> vector.call.max_burst >> vector.call.count >>
-        vector.call.period_s >> vector.call.quantity;
+    row >> sequence >> step >> vector.call.max_burst >> vector.call.count >> vector.call.period_s >>
+        vector.call.quantity;
     for (auto& value : vector.reply) row >> value;
     EXPECT_FALSE(row.fail()) << line;
     sequences[sequence].push_back(vector);
@@ -95,22 +95,15 @@ struct TableRow {
 /// redis-cell's own table, its milliseconds as CL.THROTTLE shows them: in seconds, rounded up.
 TEST(RedisCell, AnswersItsReferenceTable) {
   Throttle throttle;
-  for (const TableRow& row : {TableRow{0ms, 6, {1, 5, 5, -1, 0}},
-                              TableRow{0ms, 1, {0, 5, 4, -1, 1}},
-                              TableRow{0ms, 1, {0, 5, 3, -1, 2}},
-                              TableRow{0ms, 1, {0, 5, 2, -1, 3}},
-                              TableRow{0ms, 1, {0, 5, 1, -1, 4}},
-                              TableRow{0ms, 1, {0, 5, 0, -1, 5}},
-                              TableRow{0ms, 1, {1, 5, 0, 1, 5}},
-                              TableRow{3'000ms, 1, {0, 5, 2, -1, 3}},
-                              TableRow{3'100ms, 1, {0, 5, 1, -1, 4}},
-                              TableRow{4'000ms, 1, {0, 5, 1, -1, 4}},
-                              TableRow{8'000ms, 1, {0, 5, 4, -1, 1}},
-                              TableRow{9'500ms, 1, {0, 5, 4, -1, 1}},
-                              TableRow{9'500ms, 0, {0, 5, 4, -1, 1}},
-                              TableRow{9'500ms, 2, {0, 5, 2, -1, 3}},
-                              TableRow{9'500ms, 5, {1, 5, 2, 3, 3}},
-                              TableRow{15'000ms, 6, {1, 5, 5, -1, 0}}}) {
+  for (const TableRow& row :
+       {TableRow{0ms, 6, {1, 5, 5, -1, 0}}, TableRow{0ms, 1, {0, 5, 4, -1, 1}},
+        TableRow{0ms, 1, {0, 5, 3, -1, 2}}, TableRow{0ms, 1, {0, 5, 2, -1, 3}},
+        TableRow{0ms, 1, {0, 5, 1, -1, 4}}, TableRow{0ms, 1, {0, 5, 0, -1, 5}},
+        TableRow{0ms, 1, {1, 5, 0, 1, 5}}, TableRow{3'000ms, 1, {0, 5, 2, -1, 3}},
+        TableRow{3'100ms, 1, {0, 5, 1, -1, 4}}, TableRow{4'000ms, 1, {0, 5, 1, -1, 4}},
+        TableRow{8'000ms, 1, {0, 5, 4, -1, 1}}, TableRow{9'500ms, 1, {0, 5, 4, -1, 1}},
+        TableRow{9'500ms, 0, {0, 5, 4, -1, 1}}, TableRow{9'500ms, 2, {0, 5, 2, -1, 3}},
+        TableRow{9'500ms, 5, {1, 5, 2, 3, 3}}, TableRow{15'000ms, 6, {1, 5, 5, -1, 0}}}) {
     const RedisCell::Call call{4, 1, 1, row.quantity};
     EXPECT_EQ(text(throttle(call, begin + row.at)), text(row.reply)) << row.at.count();
   }
@@ -193,8 +186,9 @@ TEST(RedisCell, RefusesNumbersThatWouldOverflow) {
 /// For the undefined-behaviour sanitizer: every corner that configure() lets through is stepped.
 TEST(RedisCell, AnswersSensiblyAtEveryCorner) {
   constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
-  const std::int64_t numbers[] = {-most - 1, -most,  -7, -1, 0, 1, 2, 999, 1'000'000'000,
-                                  4'611'686'018, 4'611'686'019, most / 3, most - 1, most};
+  const std::int64_t numbers[] = {
+      -most - 1,     -most,         -7,       -1,       0,   1, 2, 999, 1'000'000'000,
+      4'611'686'018, 4'611'686'019, most / 3, most - 1, most};
   std::size_t answered = 0;
   for (const auto burst : numbers) {
     for (const auto count : numbers) {

@@ -12,17 +12,19 @@ SlidingLog::Config log_of(SlidingLog::Settings settings) {
 }
 
 TEST(SlidingLog, LetsEachUnitLeaveExactlyOnePeriodLater) {
+  // clang-format off
   expect_story<SlidingLog>(log_of({3, 1s}), {
-      // at           cost  patience  verdict     ready_at  remaining
-      {100ms,         1,    0us,      granted,    100ms,    2},
-      {300ms,         2,    0us,      granted,    300ms,    0},
-      {300ms,         1,    0us,      denied,     1100ms,   0},
-      {1100ms - 1us,  1,    0us,      denied,     1100ms,   0},
-      {1100ms,        2,    0us,      denied,     1300ms,   1},
-      {1100ms,        1,    0us,      granted,    1100ms,   0},
-      {1300ms,        2,    0us,      granted,    1300ms,   0},
-      {1300ms,        4,    1h,       impossible, forever,  0},
+      // at, cost, patience, verdict, ready_at, remaining
+      {100ms,        1, 0us, granted,    100ms,   2},
+      {300ms,        2, 0us, granted,    300ms,   0},
+      {300ms,        1, 0us, denied,     1100ms,  0},
+      {1100ms - 1us, 1, 0us, denied,     1100ms,  0},
+      {1100ms,       2, 0us, denied,     1300ms,  1},
+      {1100ms,       1, 0us, granted,    1100ms,  0},
+      {1300ms,       2, 0us, granted,    1300ms,  0},
+      {1300ms,       4, 1h,  impossible, forever, 0},
   });
+  // clang-format on
 }
 
 /// The present instant counts, and two calls of one instant are two.
@@ -38,6 +40,7 @@ TEST(SlidingLog, LetsAClientThatKeepsKnockingBackIn) {
 }
 
 TEST(SlidingLog, LetsThePatientWait) {
+  // clang-format off
   expect_story<SlidingLog>(log_of({2, 1s}), {
       {0ms,   1, 0us,   granted,  0ms,    1},
       {400ms, 1, 0us,   granted,  400ms,  0},
@@ -46,6 +49,7 @@ TEST(SlidingLog, LetsThePatientWait) {
       {500ms, 1, 2s,    deferred, 1400ms, 0},
       {900ms, 0, 0us,   denied,   1400ms, 0},
   });
+  // clang-format on
 }
 
 TEST(SlidingLog, ACancelledGrantLeavesWhatItReplacedInForce) {

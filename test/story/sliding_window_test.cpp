@@ -13,21 +13,24 @@ SlidingWindow::Config window(SlidingWindow::Settings settings) {
 
 TEST(SlidingWindow, CountsThePartThatIsCutInFull) {
   // Parts of 250 ms; five count, so a part leaves 1.25 s after its start.
+  // clang-format off
   expect_story<SlidingWindow>(window({3, 1s, 4}), {
-      // at           cost  patience  verdict     ready_at  remaining
-      {100ms,         1,    0us,      granted,    100ms,    2},
-      {300ms,         2,    0us,      granted,    300ms,    0},
-      {300ms,         1,    0us,      denied,     1250ms,   0},
-      {1249ms,        1,    0us,      denied,     1250ms,   0},
-      {1250ms,        2,    0us,      denied,     1500ms,   1},
-      {1250ms,        1,    0us,      granted,    1250ms,   0},
-      {1500ms,        2,    0us,      granted,    1500ms,   0},
-      {1500ms,        4,    0us,      impossible, forever,  0},
-      {9s,            3,    0us,      granted,    9s,       0},
+      // at, cost, patience, verdict, ready_at, remaining
+      {100ms,  1, 0us, granted,    100ms,   2},
+      {300ms,  2, 0us, granted,    300ms,   0},
+      {300ms,  1, 0us, denied,     1250ms,  0},
+      {1249ms, 1, 0us, denied,     1250ms,  0},
+      {1250ms, 2, 0us, denied,     1500ms,  1},
+      {1250ms, 1, 0us, granted,    1250ms,  0},
+      {1500ms, 2, 0us, granted,    1500ms,  0},
+      {1500ms, 4, 0us, impossible, forever, 0},
+      {9s,     3, 0us, granted,    9s,      0},
   });
+  // clang-format on
 }
 
 TEST(SlidingWindow, LetsThePatientWaitForAPartToLeave) {
+  // clang-format off
   expect_story<SlidingWindow>(window({2, 1s, 2}), {
       {0ms,    2, 0us,   granted,  0ms,    0},
       {700ms,  1, 799ms, denied,   701ms,  0},
@@ -35,6 +38,7 @@ TEST(SlidingWindow, LetsThePatientWaitForAPartToLeave) {
       {800ms,  0, 0us,   denied,   1500ms, 0},
       {1500ms, 1, 0us,   granted,  1500ms, 0},
   });
+  // clang-format on
 }
 
 /// The founding example: of twenty calls every 300 ms, exactly ten pass.

@@ -28,7 +28,7 @@ struct Row {
   Cost remaining;
 };
 
-/// Runs the rows in order on one state and checks each answer, and that a refusal and a probe change
+/// Runs the rows in order on one state; checks each answer, and that a refusal and a probe change
 /// nothing (unless the algorithm punishes refusals). Returns the state at the end.
 template <typename M>
 typename M::State expect_story(const typename M::Config& config, const std::vector<Row>& rows,

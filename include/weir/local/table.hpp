@@ -6,6 +6,7 @@
 #include <memory>
 #include <span>
 #include <string_view>
+#include <vector>
 
 #include "weir/local/keyed_hash.hpp"
 #include "weir/local/rule.hpp"
@@ -101,7 +102,8 @@ class Table {
  private:
   struct Shard;
   struct Held;   ///< what decides for a key: its own state, or two shared ones
-  struct Place;  ///< a claim of take_all()
+  struct Place;  ///< a key of take_all()
+  struct Joint;  ///< the locks of take_all()
   class SharedStates;
 
   std::uint64_t hash_of(const Subject& subject) const noexcept;
@@ -111,6 +113,9 @@ class Table {
   bool reserve();
   Answer take_new(Shard& shard, std::uint64_t hash, const Subject& subject, const Request& request,
                   Grant* grant);
+  Joint lock_all(const std::vector<Place>& places, Instant now);
+  void settle(Place& place, Joint& joint);
+  void keep(Place& place, Verdict verdict);
   template <typename Do>
   auto with(const Subject& subject, Instant now, Do&& action);
 

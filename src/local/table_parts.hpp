@@ -1,0 +1,131 @@
+// What a table is made of: its shards, and the states that decide for a key.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <map>
+#include <mutex>
+#include <vector>
+
+#include "local/shard.hpp"
+#include "weir/local/table.hpp"
+
+namespace weir {
+
+using Machine = Limit::Machine;
+
+inline const Machine::Config& config_of(const Subject& subject) noexcept {
+  return subject.config ? *subject.config : subject.rule->limit.config();
+}
+
+/// Whether a step with this outcome left something to remember.
+inline bool changed(const Machine::Config& config, Verdict verdict, Cost cost) noexcept {
+  if (cost == 0) return false;
+  // Only a penalty is written by a refusal, and only composites have one.
+  return taken(verdict) || (verdict == Verdict::denied &&
+                            std::holds_alternative<Limit::Composite::Config>(config));
+}
+
+struct alignas(64) Table::Shard {
+  mutable std::mutex mutex;
+  StateStore states;
+  Instant now = Instant::min();  ///< the latest reading; earlier ones are raised to it
+  /// Until then some key here may have been granted later than its own state asked for.
+  Instant joint_until = Instant::min();
+  std::uint64_t dropped = 0;
+  std::uint64_t shared_answers = 0;
+  std::uint32_t calls = 0;
+
+  Instant advance(Instant to) noexcept { return now = std::max(now, to); }
+};
+
+/// The states that decide for one key: its own, or the two that it shares with others.
+struct Table::Held {
+  Limit::State* first = nullptr;
+  Limit::State* second = nullptr;
+  bool shared = false;
+  Turn turn = Turn::own;  ///< whose instants the grants of this state may act at
+
+  Instant earliest(const Machine::Config& config, Instant now, Cost cost) const noexcept {
+    const Instant one = Machine::earliest(config, *first, now, cost);
+    return second ? std::min(one, Machine::earliest(config, *second, now, cost)) : one;
+  }
+
+  /// Puts the state with the lesser debt first.
+  void order(const Machine::Config& config, Instant now, Cost cost) noexcept {
+    if (second && Machine::earliest(config, *second, now, cost) <
+                      Machine::earliest(config, *first, now, cost)) {
+      std::swap(first, second);
+    }
+  }
+
+  void charge(const Machine::Config& config, Instant at, Cost cost) const {
+    Machine::charge(config, *first, at, cost);
+    if (second) Machine::charge(config, *second, at, cost);
+  }
+
+  void refuse(const Machine::Config& config, const Request& request) const {
+    const Span patience = patience_of(request, Machine::own_wait(config, request.cost));
+    Machine::refuse(config, *first, request.now, patience, request.cost);
+    if (second) Machine::refuse(config, *second, request.now, patience, request.cost);
+  }
+
+  Decision step(const Machine::Config& config, const Request& request) {
+    if (!second) return weir::step<Machine>(config, *first, request);
+    if (request.cost > Machine::capacity(config)) return peek(config, request);
+    order(config, request.now, request.cost);
+    const Decision decision = weir::step<Machine>(config, *first, request);
+    if (decision.verdict == Verdict::denied) {
+      const Held other{second, nullptr, true};
+      other.refuse(config, request);
+    } else if (request.cost > 0) {
+      Machine::charge(config, *second, decision.ready_at, request.cost);
+    }
+    return decision;
+  }
+
+  Decision peek(const Machine::Config& config, const Request& request) {
+    if (request.cost <= Machine::capacity(config)) order(config, request.now, request.cost);
+    return weir::peek<Machine>(config, *first, request);
+  }
+};
+
+/// The shared states of every rule that ever needed them.
+class Table::SharedStates {
+ public:
+  std::mutex mutex;  ///< taken after the shards' locks
+
+  bool exist() const noexcept { return exist_.load(std::memory_order_acquire); }
+
+  /// The key's two states; none where the rule never needed any. Requires the mutex.
+  Held find(const Rule& rule, std::uint64_t hash) noexcept {
+    const auto set = sets_.find(rule.id);
+    if (set == sets_.end()) return {};
+    auto& states = set->second;
+    Limit::State* one = &states[(hash >> 16) % states.size()];
+    Limit::State* two = &states[(hash >> 40) % states.size()];
+    return {one, one == two ? nullptr : two, true};
+  }
+
+  /// The same, made where there are none.
+  Held open(const Rule& rule, std::uint64_t hash) {
+    if (!sets_.contains(rule.id)) {
+      const std::size_t share = sets_.size() < 64 ? 1 : 256;
+      const std::size_t fit = shared_bytes / rule.limit.largest_state_bytes();
+      const std::size_t size = std::clamp<std::size_t>(fit, 256, shared_states) / share;
+      sets_.emplace(rule.id, std::vector<Limit::State>(std::max<std::size_t>(size, 1)));
+      bytes_ += size * sizeof(Limit::State);
+      exist_.store(true, std::memory_order_release);
+    }
+    return find(rule, hash);
+  }
+
+  std::size_t bytes() const noexcept { return bytes_; }
+
+ private:
+  std::map<std::uint32_t, std::vector<Limit::State>> sets_;
+  std::size_t bytes_ = 0;
+  std::atomic<bool> exist_{false};
+};
+
+}  // namespace weir
