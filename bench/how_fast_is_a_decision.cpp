@@ -1,5 +1,5 @@
-// How fast is a decision in this process: the bare step, and the keyed table around it? The clock is
-// read in none of them but the first; a real caller adds it once for each batch.
+// How fast is a decision in this process: the bare step, and the keyed table around it? The clock
+// is read in none of them but the first; a real caller adds it once for each batch.
 #include <benchmark/benchmark.h>
 
 #include <memory>

@@ -23,9 +23,9 @@ struct HostClock {
   static constexpr bool is_steady = true;
 };
 
-/// A point in time as the host told it: ticks since the host clock's epoch (Unix time where state is
-/// shared). Algorithms accept instants between -2^52 and 2^52 ticks (years 1827 to 2112) and then
-/// cannot overflow.
+/// A point in time as the host told it: ticks since the host clock's epoch (Unix time where state
+/// is shared). Algorithms accept instants between -2^52 and 2^52 ticks (years 1827 to 2112) and
+/// then cannot overflow.
 using Instant = HostClock::time_point;
 
 /// What "never" looks like in a Decision whose verdict is `impossible`.
@@ -34,14 +34,14 @@ inline constexpr Instant never = Instant::max();
 /// Units that a request takes: calls, bytes, tokens. Zero asks without taking.
 using Cost = std::int64_t;
 
-/// No capacity, period or patience may be longer (35 years). Two such spans and an instant still add
-/// up to less than 2^53, the last integer that a Lua number holds exactly.
+/// No capacity, period or patience may be longer (35 years). Two such spans and an instant still
+/// add up to less than 2^53, the last integer that a Lua number holds exactly.
 inline constexpr Span longest_span{std::int64_t{1} << 50};
 
 /// One request against one key.
 struct Request {
-  Instant now{};   ///< the host's reading of its clock
-  Cost cost = 1;   ///< >= 0
+  Instant now{};  ///< the host's reading of its clock
+  Cost cost = 1;  ///< >= 0
   /// How long the caller would wait for its turn, 0 to longest_span. Absent: as long as the limit
   /// itself lets it (a leaky bucket's queue; otherwise not at all).
   std::optional<Span> patience{};
@@ -49,9 +49,9 @@ struct Request {
 
 /// What became of a request.
 enum class Verdict : std::uint8_t {
-  granted,     ///< taken: act now
-  deferred,    ///< taken: act at ready_at
-  denied,      ///< nothing taken: the same request would be taken at ready_at, and not a tick earlier
+  granted,   ///< taken: act now
+  deferred,  ///< taken: act at ready_at
+  denied,    ///< nothing taken: the same request would be taken at ready_at, and not a tick earlier
   impossible,  ///< nothing taken, and never will be: the cost is above the limit's capacity
 };
 

@@ -21,7 +21,7 @@ Examples:
 Usage: weir take KEY LIMIT [OPTION...]
 
   --cost N             how much to take (1)
-  --patience DURATION  how long the caller would wait (as long as the limit lets it)
+  --patience DURATION  how long the caller would wait (the limit's own)
   --server HOST:PORT   which server (127.0.0.1:7379)
   --json               the answer as a JSON object
 

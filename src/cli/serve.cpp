@@ -26,11 +26,11 @@ Examples:
 
 Usage: weir serve [OPTION...]
 
-  --resp HOST:PORT       where Redis clients connect (127.0.0.1:7379); port 0: any free one
-  --metrics HOST:PORT    /metrics, /livez and /readyz (127.0.0.1:7390); "off": none
-  --limit NAME=LIMIT     names a limit: WEIR.TAKE key @NAME; may be given many times
+  --resp HOST:PORT       for Redis clients (127.0.0.1:7379); port 0: any free one
+  --metrics HOST:PORT    /metrics, /livez, /readyz (127.0.0.1:7390), or "off"
+  --limit NAME=LIMIT     names a limit for WEIR.TAKE key @NAME; may be repeated
   --threads N            worker threads, 1 to 1024 (one for each processor)
-  --max-keys N           states kept (1M); more keys share 65536 states for each limit
+  --max-keys N           states kept (1M); above it, new keys share states
   --max-connections N    clients at once (10k)
 
 Listens on this machine alone unless told otherwise: there is no password yet.
@@ -56,7 +56,7 @@ std::optional<InputError> add_limit(Rules& rules, const std::string& text) {
   const std::string_view name = std::string_view(text).substr(0, equals);
   const std::string_view limit = std::string_view(text).substr(equals + 1);
   const auto parsed = Limit::parse(limit);
-  const auto added = rules.add(name, limit);
+  const auto added = rules.add({name, limit});
   if (added) return {};
   // The limit's columns begin behind the '='; what is wrong with a name is at the start.
   const std::size_t at = parsed ? 0 : equals + added.error().column;

@@ -12,11 +12,19 @@ struct Unit {
 };
 
 constexpr std::array units{
-    Unit{"us", 1},           Unit{"ms", 1'000},          Unit{"s", 1'000'000},
-    Unit{"m", 60'000'000},   Unit{"h", 3'600'000'000},   Unit{"d", 86'400'000'000},
-    Unit{"sec", 1'000'000},  Unit{"min", 60'000'000},    Unit{"microsecond", 1},
-    Unit{"millisecond", 1'000},                          Unit{"second", 1'000'000},
-    Unit{"minute", 60'000'000},                          Unit{"hour", 3'600'000'000},
+    Unit{"us", 1},
+    Unit{"ms", 1'000},
+    Unit{"s", 1'000'000},
+    Unit{"m", 60'000'000},
+    Unit{"h", 3'600'000'000},
+    Unit{"d", 86'400'000'000},
+    Unit{"sec", 1'000'000},
+    Unit{"min", 60'000'000},
+    Unit{"microsecond", 1},
+    Unit{"millisecond", 1'000},
+    Unit{"second", 1'000'000},
+    Unit{"minute", 60'000'000},
+    Unit{"hour", 3'600'000'000},
     Unit{"day", 86'400'000'000},
 };
 
@@ -105,10 +113,8 @@ std::string print_duration(Span span) {
 
 const char* describe(DurationError error) noexcept {
   switch (error) {
-    case DurationError::no_unit:
-      return "expected a length of time such as 250ms, 1s, 5m, 1h or 1d";
-    case DurationError::not_whole:
-      return "a length of time must be whole microseconds";
+    case DurationError::no_unit: return "expected a length of time such as 250ms, 1s, 5m, 1h or 1d";
+    case DurationError::not_whole: return "a length of time must be whole microseconds";
     case DurationError::out_of_range:
       return "a length of time may be at most 2^50 microseconds (35 years)";
   }

@@ -111,8 +111,7 @@ Limit::State Limit::first_state(Instant now) const {
   if (const auto* composite = std::get_if<Composite::Config>(&config_)) {
     Box<Composite::State> state;
     for (std::size_t at = 0; at < terms_.size(); ++at) {
-      state.open().terms.push_back(
-          {Instant::min(), first(terms_[at], composite->terms[at].inner)});
+      state.open().terms.push_back({Instant::min(), first(terms_[at], composite->terms[at].inner)});
     }
     return state;
   }

@@ -202,10 +202,10 @@ class Parser {
     const std::size_t begin = at_;
     const auto read = read_duration(text_.substr(at_));
     if (at_end_of_term() || !is_digit(text_[at_]) || !read) {
-      fail(begin, !at_end_of_term() && is_digit(text_[at_]) &&
-                          read.error() != DurationError::no_unit
-                      ? describe(read.error())
-                      : "expected how long to block, such as 10m, got " + found());
+      fail(begin,
+           !at_end_of_term() && is_digit(text_[at_]) && read.error() != DurationError::no_unit
+               ? describe(read.error())
+               : "expected how long to block, such as 10m, got " + found());
       return Span{1};
     }
     at_ += read->length;
@@ -220,14 +220,15 @@ class Parser {
   void check(const LimitTerm& term, std::size_t at) {
     const auto report = [&](const auto& configured) {
       if (!configured) {
-        fail(at, quoted(text_.substr(at, text_.find_first_of("&", at) - at)) + " " +
+        fail(at, quoted(text_.substr(at, text_.find('&', at) - at)) + " " +
                      describe(configured.error()));
       }
     };
     switch (term.algorithm) {
       case Algorithm::token_bucket:
         report(Gcra::configure({term.count, term.period, term.burst}));
-        if (term.initial > term.burst) fail(at, std::string("initial ") + describe(ConfigError::too_full));
+        if (term.initial > term.burst)
+          fail(at, std::string("initial ") + describe(ConfigError::too_full));
         break;
       case Algorithm::leaky_bucket:
         report(LeakyBucket::configure({term.count, term.period, term.queue}));
@@ -238,9 +239,7 @@ class Parser {
       case Algorithm::sliding_window:
         report(SlidingWindow::configure({term.count, term.period, term.parts}));
         break;
-      case Algorithm::sliding_log:
-        report(SlidingLog::configure({term.count, term.period}));
-        break;
+      case Algorithm::sliding_log: report(SlidingLog::configure({term.count, term.period})); break;
     }
   }
 

@@ -25,13 +25,14 @@ Rules::Rules() : redis_cell_(keep("CL.THROTTLE", Limit::parse("1/s").value(), fa
 
 const Rule* Rules::keep(std::string_view name, Limit limit, bool named) {
   const auto id = static_cast<std::uint32_t>(rules_.size());
-  rules_.push_back(std::make_unique<const Rule>(
-      Rule{id, std::string(name), std::move(limit), named}));
+  rules_.push_back(
+      std::make_unique<const Rule>(Rule{id, std::string(name), std::move(limit), named}));
   by_name_.emplace((named ? "@" : "") + std::string(name), rules_.back().get());
   return rules_.back().get();
 }
 
-Expected<const Rule*, LimitError> Rules::add(std::string_view name, std::string_view text) {
+Expected<const Rule*, LimitError> Rules::add(Naming wanted) {
+  const auto [name, text] = wanted;
   if (name.empty() || name.size() > 64 || !std::all_of(name.begin(), name.end(), fits_a_name)) {
     return LimitError{1, "a limit's name has 1 to 64 letters, digits, '_', '-', '.' or ':'"};
   }
@@ -61,7 +62,8 @@ Expected<const Rule*, LimitError> Rules::find(std::string_view text) {
   const auto known = by_name_.find(limit->text());
   if (known != by_name_.end()) return known->second;
   if (unnamed_ == most_unnamed) {
-    return LimitError{1, "this server has met 10000 different limits; give them names with --limit"};
+    return LimitError{1,
+                      "this server has met 10000 different limits; give them names with --limit"};
   }
   ++unnamed_;
   const std::string name = limit->text();

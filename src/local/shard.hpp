@@ -74,7 +74,7 @@ class StateStore {
 
   void erase(Index index) noexcept {
     Entry& entry = this->entry(index);
-    unplace(entry.tag, index);
+    unplace(index);
     drop_key(entry);
     entry.state = {};
     entry.rule = nullptr;
@@ -108,7 +108,7 @@ class StateStore {
 
   struct Entry {
     Limit::State state;
-    const Rule* rule = nullptr;  ///< null: free, and `tag` is the next free entry
+    const Rule* rule = nullptr;       ///< null: free, and `tag` is the next free entry
     std::array<char, inlined> key{};  ///< the key, or a pointer to a longer one
     std::uint32_t key_size = 0;
     std::uint32_t tag = 0;
@@ -122,7 +122,9 @@ class StateStore {
 
   std::size_t mask() const noexcept { return slots_.size() - 1; }
   Entry& entry(Index at) noexcept { return (*chunks_[at / chunk_size])[at % chunk_size]; }
-  const Entry& entry(Index at) const noexcept { return (*chunks_[at / chunk_size])[at % chunk_size]; }
+  const Entry& entry(Index at) const noexcept {
+    return (*chunks_[at / chunk_size])[at % chunk_size];
+  }
 
   static const char* outside_of(const Entry& entry) noexcept {
     const char* kept = nullptr;
@@ -149,8 +151,8 @@ class StateStore {
   }
 
   /// Takes a slot out and moves later ones of its run back, so that no run has a hole.
-  void unplace(std::uint32_t tag, Index index) noexcept {
-    std::size_t hole = tag & mask();
+  void unplace(Index index) noexcept {
+    std::size_t hole = entry(index).tag & mask();
     while (slots_[hole].entry != index) hole = (hole + 1) & mask();
     for (std::size_t at = (hole + 1) & mask(); slots_[at].entry != none; at = (at + 1) & mask()) {
       const std::size_t home = slots_[at].tag & mask();
@@ -171,9 +173,9 @@ class StateStore {
 
   std::vector<Slot> slots_;  ///< a power of two, at most three quarters full
   std::vector<std::unique_ptr<Chunk>> chunks_;
-  Index used_ = 0;      ///< entries handed out so far
-  Index free_ = none;   ///< the first of the freed entries
-  Index hand_ = 0;      ///< where the sweep stands
+  Index used_ = 0;     ///< entries handed out so far
+  Index free_ = none;  ///< the first of the freed entries
+  Index hand_ = 0;     ///< where the sweep stands
   std::size_t size_ = 0;
   std::size_t outside_bytes_ = 0;
 };

@@ -22,8 +22,8 @@ inline const Machine::Config& config_of(const Subject& subject) noexcept {
 inline bool changed(const Machine::Config& config, Verdict verdict, Cost cost) noexcept {
   if (cost == 0) return false;
   // Only a penalty is written by a refusal, and only composites have one.
-  return taken(verdict) || (verdict == Verdict::denied &&
-                            std::holds_alternative<Limit::Composite::Config>(config));
+  return taken(verdict) ||
+         (verdict == Verdict::denied && std::holds_alternative<Limit::Composite::Config>(config));
 }
 
 struct alignas(64) Table::Shard {

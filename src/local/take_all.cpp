@@ -85,8 +85,8 @@ JointAnswer summary(Places& places, Instant now, const Ruling& ruling, std::size
       answer.decision.limit = room.limit;
       answer.decision.remaining = room.remaining;
     }
-    answer.decision.reset_at = std::max(answer.decision.reset_at,
-                                        Machine::fresh_at(place.config(), *place.held.first));
+    answer.decision.reset_at =
+        std::max(answer.decision.reset_at, Machine::fresh_at(place.config(), *place.held.first));
   }
   return answer;
 }
@@ -96,10 +96,12 @@ JointAnswer summary(Places& places, Instant now, const Ruling& ruling, std::size
 /// Locks are taken in the order of the shards, so that no two requests wait for each other.
 Table::Joint Table::lock_all(const std::vector<Place>& places, Instant now) {
   std::vector<Shard*> shards;
+  shards.reserve(places.size());
   for (const Place& place : places) shards.push_back(place.shard);
   std::sort(shards.begin(), shards.end());
   shards.erase(std::unique(shards.begin(), shards.end()), shards.end());
   Joint joint{{}, std::unique_lock(shared_->mutex, std::defer_lock), now};
+  joint.shards.reserve(shards.size());
   for (Shard* shard : shards) {
     joint.shards.emplace_back(shard->mutex);
     joint.now = std::max(joint.now, shard->now);

@@ -36,7 +36,8 @@ void run_command(CommandContext& context, const wire::Arguments& arguments,
   const Command* command = find_command(arguments[0]);
   if (!command) {
     context.metrics.command_errors.add(1);
-    reply.error("ERR unknown command '" + shown(arguments[0]) + "'; COMMAND DOCS lists those known");
+    reply.error("ERR unknown command '" + shown(arguments[0]) +
+                "'; COMMAND DOCS lists those known");
   } else if (!fits(command->arity, arguments.size())) {
     context.metrics.command_errors.add(1);
     reply.error("ERR wrong number of arguments; usage: " + std::string(command->name) + " " +

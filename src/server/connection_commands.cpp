@@ -78,7 +78,8 @@ void hello(CommandContext& context, const Arguments& arguments, ReplyWriter& rep
     }
     if (!is_word(arguments[at], "SETNAME") || at + 1 >= arguments.size() ||
         !valid_name(arguments[at + 1])) {
-      return fail(context, reply, "ERR usage: HELLO [protocol [AUTH user password] [SETNAME name]]");
+      return fail(context, reply,
+                  "ERR usage: HELLO [protocol [AUTH user password] [SETNAME name]]");
     }
     name = arguments[at + 1];
     at += 2;
@@ -113,7 +114,8 @@ void client(CommandContext& context, const Arguments& arguments, ReplyWriter& re
     }
     connection.name = std::string(arguments[2]);
     reply.simple("OK");
-  } else if (is_word(verb, "SETINFO") && arguments.size() == 4) {
+  } else if ((is_word(verb, "SETINFO") && arguments.size() == 4) ||
+             ((is_word(verb, "NO-EVICT") || is_word(verb, "NO-TOUCH")) && arguments.size() == 3)) {
     reply.simple("OK");
   } else if (is_word(verb, "GETNAME") && arguments.size() == 2) {
     if (connection.name.empty()) return reply.null();
@@ -123,17 +125,17 @@ void client(CommandContext& context, const Arguments& arguments, ReplyWriter& re
   } else if (is_word(verb, "INFO") && arguments.size() == 2) {
     reply.bulk(fmt::format("id={} addr={} name={} resp={}\n", connection.id, connection.peer,
                            connection.name, static_cast<int>(connection.protocol)));
-  } else if ((is_word(verb, "NO-EVICT") || is_word(verb, "NO-TOUCH")) && arguments.size() == 3) {
-    reply.simple("OK");
   } else {
-    fail(context, reply, "ERR usage: CLIENT ID | INFO | GETNAME | SETNAME name | SETINFO what value");
+    fail(context, reply,
+         "ERR usage: CLIENT ID | INFO | GETNAME | SETNAME name | SETINFO what value");
   }
 }
 
 void config(CommandContext& context, const Arguments& arguments, ReplyWriter& reply) {
   if (is_word(arguments[1], "GET")) {
     // What redis-benchmark and some pools ask: nothing is written to disk here.
-    constexpr std::array<std::array<std::string_view, 2>, 2> known{{{"save", ""}, {"appendonly", "no"}}};
+    constexpr std::array<std::array<std::string_view, 2>, 2> known{
+        {{"save", ""}, {"appendonly", "no"}}};
     std::vector<const std::array<std::string_view, 2>*> told;
     for (const auto& each : known) {
       for (std::size_t at = 2; at < arguments.size(); ++at) {
@@ -154,7 +156,8 @@ void info(CommandContext& context, const Arguments&, ReplyWriter& reply) {
   const Table::Stats table = context.service.table.stats();
   const Metrics& metrics = context.service.metrics;
   reply.bulk(fmt::format(
-      "# Server\r\nredis_version:{}\r\nweir_version:{}\r\nredis_mode:standalone\r\nprocess_id:{}\r\n"
+      "# "
+      "Server\r\nredis_version:{}\r\nweir_version:{}\r\nredis_mode:standalone\r\nprocess_id:{}\r\n"
       "\r\n# Clients\r\nconnected_clients:{}\r\n"
       "\r\n# Memory\r\nused_memory:{}\r\n"
       "\r\n# Persistence\r\nloading:0\r\n"
@@ -240,9 +243,10 @@ constexpr std::array commands{
     Command{"AUTH", -2, false, 0, "Refused: this server has no password.", "[user] password", auth},
     Command{"CLIENT", -2, false, 0, "Names this connection, or tells of it.",
             "ID | INFO | GETNAME | SETNAME name | SETINFO what value", client},
-    Command{"COMMAND", -1, false, 0, "Lists the commands.", "[COUNT | INFO name... | DOCS [name...]]",
-            command},
-    Command{"CONFIG", -2, false, 0, "Tells that nothing is written to disk.", "GET name...", config},
+    Command{"COMMAND", -1, false, 0, "Lists the commands.",
+            "[COUNT | INFO name... | DOCS [name...]]", command},
+    Command{"CONFIG", -2, false, 0, "Tells that nothing is written to disk.", "GET name...",
+            config},
     Command{"DBSIZE", 1, false, 0, "Counts the keys that are kept.", "", dbsize},
     Command{"INFO", -1, false, 0, "Tells of the server.", "[section]", info},
     Command{"SELECT", 2, false, 0, "Chooses the one database, 0.", "0", select},

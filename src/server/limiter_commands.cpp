@@ -47,8 +47,7 @@ void throttle(CommandContext& context, const Arguments& arguments, ReplyWriter& 
     context.service.table.refund(subject, context.now, -call.quantity);
     answer = context.service.table.peek(subject, {context.now, 0}, &context.grant);
   }
-  context.metrics.decided(*subject.rule, answer.decision.verdict,
-                          std::max<Cost>(call.quantity, 0));
+  context.metrics.decided(*subject.rule, answer.decision.verdict, std::max<Cost>(call.quantity, 0));
   reply.integers(RedisCell::reply(*configured, call, answer.decision, context.grant.marks[0],
                                   answer.decided_at));
 }
@@ -84,8 +83,7 @@ void take(CommandContext& context, const Arguments& arguments, ReplyWriter& repl
   const Rule* rule = find_rule(context, read->limit, reply);
   if (!rule) return;
   const Request request{context.now, read->cost, read->patience};
-  const Answer answer =
-      context.service.table.take({rule, read->key}, request, &context.grant);
+  const Answer answer = context.service.table.take({rule, read->key}, request, &context.grant);
   context.metrics.decided(*rule, answer.decision.verdict, read->cost);
   reply.map(decision_fields);
   write_decision(answer.decision, answer.decided_at, reply);
@@ -102,8 +100,7 @@ void peek(CommandContext& context, const Arguments& arguments, ReplyWriter& repl
   if (!read) return fail(context, reply, read.error().message);
   const Rule* rule = find_rule(context, read->limit, reply);
   if (!rule) return;
-  const Answer answer =
-      context.service.table.peek({rule, read->key}, {context.now, read->cost});
+  const Answer answer = context.service.table.peek({rule, read->key}, {context.now, read->cost});
   reply.map(decision_fields);
   write_decision(answer.decision, answer.decided_at, reply);
   reply.bulk("grant");
@@ -122,8 +119,8 @@ void take_all(CommandContext& context, const Arguments& arguments, ReplyWriter& 
   }
   std::array<Grant, Table::most_claims> grants;
   const Request request{context.now, 0, read->patience};
-  const JointAnswer answer = context.service.table.take_all(
-      std::span(claims).first(count), request, grants.data());
+  const JointAnswer answer =
+      context.service.table.take_all(std::span(claims).first(count), request, grants.data());
   for (std::size_t at = 0; at < count; ++at) {
     context.metrics.decided(*claims[at].subject.rule, answer.decision.verdict, claims[at].cost);
   }
@@ -201,12 +198,12 @@ constexpr std::array commands{
             "key max_burst count period [quantity]", throttle},
     Command{"WEIR.TAKE", -3, true, 1, "Takes from a key under a limit.",
             "key limit [COST n] [PATIENCE ms]", take},
-    Command{"WEIR.PEEK", -3, false, 1, "Tells what WEIR.TAKE would answer.",
-            "key limit [COST n]", peek},
+    Command{"WEIR.PEEK", -3, false, 1, "Tells what WEIR.TAKE would answer.", "key limit [COST n]",
+            peek},
     Command{"WEIR.TAKEALL", -4, true, 2, "Takes from several keys, all or none.",
             "numkeys key... limit... [COST n | COSTS n...] [PATIENCE ms]", take_all},
-    Command{"WEIR.CANCEL", 4, true, 1, "Gives a grant back before its instant.",
-            "key limit grant", cancel},
+    Command{"WEIR.CANCEL", 4, true, 1, "Gives a grant back before its instant.", "key limit grant",
+            cancel},
     Command{"WEIR.REFUND", -4, true, 1, "Gives back units that were taken but not used.",
             "key limit n [ID id]", refund},
     Command{"WEIR.RESET", 3, true, 1, "Forgets what a key has used.", "key limit", reset},

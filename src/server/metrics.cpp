@@ -42,7 +42,8 @@ double cpu_seconds() {
 void WorkerMetrics::decided(const Rule& rule, Verdict verdict, Cost cost) noexcept {
   PerRule& counts = per_rule[std::min<std::size_t>(rule.id, per_rule.size() - 1)];
   counts.decisions[static_cast<std::size_t>(verdict)].add(1);
-  (taken(verdict) ? counts.granted_cost : counts.refused_cost).add(static_cast<std::uint64_t>(cost));
+  (taken(verdict) ? counts.granted_cost : counts.refused_cost)
+      .add(static_cast<std::uint64_t>(cost));
 }
 
 void WorkerMetrics::answered(std::uint64_t count, std::chrono::nanoseconds took) noexcept {
@@ -116,13 +117,12 @@ void Metrics::write_rules(std::string& text) const {
   }
   head(out, "weir_hits_total", "counter", "Cost that was asked for, by rule and result.");
   for (std::size_t rule = 0; rule < rule_labels_.size(); ++rule) {
-    fmt::format_to(
-        out,
-        "weir_hits_total{{rule=\"{0}\",result=\"allowed\"}} {1}\n"
-        "weir_hits_total{{rule=\"{0}\",result=\"limited\"}} {2}\n",
-        rule_labels_[rule],
-        sum([&](auto& worker) -> auto& { return worker.per_rule[rule].granted_cost; }),
-        sum([&](auto& worker) -> auto& { return worker.per_rule[rule].refused_cost; }));
+    fmt::format_to(out,
+                   "weir_hits_total{{rule=\"{0}\",result=\"allowed\"}} {1}\n"
+                   "weir_hits_total{{rule=\"{0}\",result=\"limited\"}} {2}\n",
+                   rule_labels_[rule],
+                   sum([&](auto& worker) -> auto& { return worker.per_rule[rule].granted_cost; }),
+                   sum([&](auto& worker) -> auto& { return worker.per_rule[rule].refused_cost; }));
   }
 }
 
@@ -155,7 +155,8 @@ void Metrics::write_table(std::string& text, const Table::Stats& table) {
   head(out, "weir_shared_decisions_total", "counter",
        "Decisions on shared states, because the table was at --max-keys.");
   fmt::format_to(out, "weir_shared_decisions_total {}\n", table.shared_answers);
-  head(out, "weir_memory_bytes", "gauge", "Memory of the keyed table, without the rings of logs and windows.");
+  head(out, "weir_memory_bytes", "gauge",
+       "Memory of the keyed table, without the rings of logs and windows.");
   fmt::format_to(out, "weir_memory_bytes {}\n", table.bytes);
 }
 

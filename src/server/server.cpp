@@ -2,12 +2,12 @@
 
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/signal_set.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/write.hpp>
-#include <algorithm>
 #include <charconv>
 #include <csignal>
 #include <optional>
@@ -25,7 +25,8 @@ using boost::system::error_code;
 
 /// HOST:PORT, [V6]:PORT; a host name is looked up.
 Expected<tcp::endpoint, StartError> read_endpoint(const std::string& text) {
-  const StartError wrong{"'" + text + "' is no address; expected HOST:PORT, such as 127.0.0.1:7379"};
+  const StartError wrong{"'" + text +
+                         "' is no address; expected HOST:PORT, such as 127.0.0.1:7379"};
   const std::size_t colon = text.rfind(':');
   if (colon == std::string::npos || colon == 0) return wrong;
   std::string host = text.substr(0, colon);
@@ -69,9 +70,14 @@ Expected<tcp::acceptor, StartError> open_acceptor(boost::asio::io_context& io,
 
 struct Server::State {
   State(const Options& wanted, Rules& rules)
-      : options(wanted), service(rules, {.max_keys = wanted.max_keys}),
-        metrics(service.metrics.add_worker()), acceptor(io), signals(io),
-        second(io), pause(io), last_call(io) {
+      : options(wanted),
+        service(rules, {.max_keys = wanted.max_keys}),
+        metrics(service.metrics.add_worker()),
+        acceptor(io),
+        signals(io),
+        second(io),
+        pause(io),
+        last_call(io) {
     for (std::size_t at = 0; at < std::max<std::size_t>(1, options.threads); ++at) {
       workers.push_back(std::make_unique<Worker>(service, options.limits));
     }

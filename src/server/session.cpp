@@ -60,7 +60,7 @@ void Session::tick() {
     return;
   }
   const auto& limits = worker_.limits_;
-  const auto patience = writing_ ? limits.stalled_write
+  const auto patience = writing_     ? limits.stalled_write
                         : finishing_ ? limits.drain
                                      : limits.partial_frame;
   if (worker_.seconds_ - waiting_since_ < static_cast<std::uint64_t>(patience.count())) return;
@@ -77,8 +77,8 @@ void Session::tick() {
 void Session::read(Ptr session) {
   Session& self = *session;
   self.make_room();
-  const auto free = boost::asio::buffer(self.input_.data() + self.end_,
-                                        self.input_.size() - self.end_);
+  const auto free =
+      boost::asio::buffer(self.input_.data() + self.end_, self.input_.size() - self.end_);
   self.socket_.async_read_some(
       free, [session = std::move(session)](error_code error, std::size_t received) mutable {
         if (error && !session->interrupted(error)) {
@@ -97,12 +97,9 @@ bool Session::interrupted(const error_code& error) const {
 
 void Session::go_on(Ptr session) {
   switch (session->answer_and_write()) {
-    case Next::read:
-      return read(std::move(session));
-    case Next::write:
-      return wait_to_write(std::move(session));
-    case Next::close:
-      return close(std::move(session));
+    case Next::read: return read(std::move(session));
+    case Next::write: return wait_to_write(std::move(session));
+    case Next::close: return close(std::move(session));
   }
 }
 
@@ -210,8 +207,8 @@ bool Session::write() {
 /// While draining: takes what has already arrived; false when there is no more.
 bool Session::receive_rest() {
   make_room();
-  const ssize_t count = ::recv(socket_.native_handle(), input_.data() + end_,
-                               input_.size() - end_, MSG_DONTWAIT);
+  const ssize_t count =
+      ::recv(socket_.native_handle(), input_.data() + end_, input_.size() - end_, MSG_DONTWAIT);
   if (count <= 0) return false;
   end_ += static_cast<std::size_t>(count);
   hungry_ = false;

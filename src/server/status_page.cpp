@@ -94,10 +94,9 @@ struct StatusPage::State : std::enable_shared_from_this<State> {
       parser->header_limit(8 << 10);
       parser->body_limit(0);
       stream.expires_after(patience);
-      http::async_read(stream, buffer, *parser,
-                       [self = shared_from_this()](error_code error, std::size_t) {
-                         self->answer(error);
-                       });
+      http::async_read(
+          stream, buffer, *parser,
+          [self = shared_from_this()](error_code error, std::size_t) { self->answer(error); });
     }
 
     void answer(error_code error) {

@@ -1,10 +1,10 @@
 // One thread and the connections that it serves.
 #pragma once
 
+#include <atomic>
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/generic/stream_protocol.hpp>
 #include <boost/asio/io_context.hpp>
-#include <atomic>
 #include <string>
 #include <unordered_set>
 

@@ -22,13 +22,13 @@ struct Trouble {
     if (!error) error = CommandError{std::move(message)};
   }
 
-  std::int64_t number(std::string_view text, std::string_view what) {
+  std::int64_t number(std::string_view text, const char* what) {
     const auto value = strict_integer(text);
     if (!value) report(std::string(what) + " must be an integer");
     return value.value_or(0);
   }
 
-  Cost cost(std::string_view text, std::string_view what = "COST") {
+  Cost cost(std::string_view text, const char* what = "COST") {
     const std::int64_t value = number(text, what);
     if (value < 0 || value > longest_span.count()) {
       report(std::string(what) + " must be between 0 and 2^50");
@@ -83,7 +83,7 @@ Expected<ThrottleCommand, CommandError> read_throttle(CommandArguments arguments
   }
   Trouble trouble;
   // redis-cell takes a leading '+', so clients of it may send one.
-  const auto number = [&](std::size_t at, std::string_view what) {
+  const auto number = [&](std::size_t at, const char* what) {
     std::string_view text = arguments[at];
     if (text.size() > 1 && text[0] == '+' && text[1] != '-') text.remove_prefix(1);
     return trouble.number(text, what);
@@ -115,8 +115,10 @@ Expected<TakeAllCommand, CommandError> read_take_all(CommandArguments arguments,
   const auto keys = static_cast<std::size_t>(count);
   if (arguments.size() < 1 + 2 * keys) return usage(take_all_usage);
 
-  TakeAllCommand command{arguments.subspan(1, keys), arguments.subspan(1 + keys, keys),
-                         std::vector<Cost>(keys, 1), {}};
+  TakeAllCommand command{arguments.subspan(1, keys),
+                         arguments.subspan(1 + keys, keys),
+                         std::vector<Cost>(keys, 1),
+                         {}};
   for (std::size_t at = 1 + 2 * keys; at < arguments.size();) {
     const std::string_view option = arguments[at++];
     const std::size_t values = is_word(option, "COSTS") ? keys : 1;

@@ -19,8 +19,8 @@ struct Subject {
 /// What a host must answer. To put a new host under test, write this adapter and call
 /// expect_equal_to_pure(); nothing else is needed.
 ///
-/// The `now` of the tester never goes back, over all calls to a host. Where a host has a clock of its
-/// own, the adapter sets it to `now` first. Where it answers in fewer words than a Decision, the
+/// The tester's `now` never goes back, over all calls to a host. Where a host reads its own clock,
+/// the adapter first sets that to `now`. Where it answers in fewer words than a Decision, the
 /// adapter overrides comparable().
 class Host {
  public:

@@ -176,7 +176,7 @@ struct Traits<Gcra> {
 /// least is told.
 struct CompositeTraits {
   static constexpr bool exact_remaining = false;
-  static constexpr bool exact_cancel = false;
+  static constexpr bool exact_cancel = true;
   static constexpr bool partial_cancel = false;
   static constexpr bool exact_refund = false;
 };

@@ -22,7 +22,7 @@ TEST(Rules, FindALimitByItsTextAndGiveOneRuleToAllSpellings) {
 
 TEST(Rules, FindANamedLimitByItsName) {
   Rules rules;
-  const Rule* login = rules.add("login", "5/1m").value();
+  const Rule* login = rules.add({"login", "5/1m"}).value();
   EXPECT_TRUE(login->named);
   EXPECT_EQ(login->name, "login");
   EXPECT_EQ(rules.find("@login").value(), login);
@@ -33,17 +33,17 @@ TEST(Rules, FindANamedLimitByItsName) {
 
 TEST(Rules, AreNamedInTheOrderInWhichTheyWereAdded) {
   Rules rules;
-  const Rule* zebra = rules.add("zebra", "1/s").value();
+  const Rule* zebra = rules.add({"zebra", "1/s"}).value();
   (void)rules.find("7/s");
-  const Rule* ant = rules.add("ant", "2/s").value();
+  const Rule* ant = rules.add({"ant", "2/s"}).value();
   EXPECT_THAT(rules.named(), testing::ElementsAre(zebra, ant));
   EXPECT_EQ(rules.size(), 4u);  // with CL.THROTTLE's
 }
 
 TEST(Rules, NameNoTwoLimitsAlike) {
   Rules rules;
-  ASSERT_TRUE(rules.add("login", "5/1m"));
-  const auto again = rules.add("login", "6/1m");
+  ASSERT_TRUE(rules.add({"login", "5/1m"}));
+  const auto again = rules.add({"login", "6/1m"});
   ASSERT_FALSE(again);
   EXPECT_THAT(again.error().message, HasSubstr("'login' is taken"));
   EXPECT_EQ(rules.find("@login").value()->limit.text(), "5/1m");
@@ -52,18 +52,18 @@ TEST(Rules, NameNoTwoLimitsAlike) {
 TEST(Rules, RefuseANameThatCouldNotBeWritten) {
   Rules rules;
   for (const char* name : {"", "two words", "@login", "log/in", "naïve", "a&b"}) {
-    const auto made = rules.add(name, "5/1m");
+    const auto made = rules.add({name, "5/1m"});
     ASSERT_FALSE(made) << name;
     EXPECT_THAT(made.error().message, HasSubstr("letters, digits"));
   }
-  EXPECT_FALSE(rules.add(std::string(65, 'a'), "5/1m"));
-  EXPECT_TRUE(rules.add(std::string(64, 'a'), "5/1m"));
-  EXPECT_TRUE(rules.add("Az09_-.:", "5/1m"));
+  EXPECT_FALSE(rules.add({std::string(65, 'a'), "5/1m"}));
+  EXPECT_TRUE(rules.add({std::string(64, 'a'), "5/1m"}));
+  EXPECT_TRUE(rules.add({"Az09_-.:", "5/1m"}));
 }
 
 TEST(Rules, TellWhatIsWrongWithALimit) {
   Rules rules;
-  const auto added = rules.add("login", "5/1m brust 2");
+  const auto added = rules.add({"login", "5/1m brust 2"});
   ASSERT_FALSE(added);
   EXPECT_EQ(added.error().column, 6u);
   EXPECT_FALSE(rules.find("@login"));
@@ -74,7 +74,7 @@ TEST(Rules, TellWhatIsWrongWithALimit) {
 
 TEST(Rules, RefuseALimitThatDoesNotStartFull) {
   Rules rules;
-  const auto added = rules.add("login", "5/1m initial 0");
+  const auto added = rules.add({"login", "5/1m initial 0"});
   ASSERT_FALSE(added);
   EXPECT_EQ(added.error().column, 6u);
   EXPECT_THAT(added.error().message, HasSubstr("initial is for a single limiter"));
@@ -101,7 +101,7 @@ TEST(Rules, FindsOfUnnamedLimitsAreBounded) {
   ASSERT_FALSE(one_more);
   EXPECT_THAT(one_more.error().message, HasSubstr("10000 different limits"));
   EXPECT_TRUE(rules.find("1/1s"));  // known ones still are
-  EXPECT_TRUE(rules.add("named", "123456/1s"));
+  EXPECT_TRUE(rules.add({"named", "123456/1s"}));
   EXPECT_TRUE(rules.find("@named"));
 }
 

@@ -61,7 +61,7 @@ TEST_F(TableTest, TwoRulesOnOneKeyNeverMeet) {
   Table table({.shards = 1});
   const Rule* one = rule("1/1h");
   const Rule* other = rule("fixed-window 1/1h");
-  const Rule* named = rules_.add("login", "1/1h").value();
+  const Rule* named = rules_.add({"login", "1/1h"}).value();
   for (const string key : {"", "user", "a key that does not lie inside the entry"}) {
     for (const Rule* each : {one, other, named}) {
       EXPECT_EQ(take(table, each, key, start), granted) << key;

@@ -5,6 +5,7 @@
 namespace weir {
 namespace {
 
+using namespace std::chrono_literals;
 using enum Verdict;
 
 FixedWindow::Config window(FixedWindow::Settings settings) {

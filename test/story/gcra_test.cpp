@@ -5,6 +5,7 @@
 namespace weir {
 namespace {
 
+using namespace std::chrono_literals;
 using enum Verdict;
 
 Gcra::Config bucket(Gcra::Settings settings) { return Gcra::configure(settings).value(); }

@@ -5,6 +5,7 @@
 namespace weir {
 namespace {
 
+using namespace std::chrono_literals;
 using enum Verdict;
 
 LeakyBucket::Config queue(LeakyBucket::Settings settings) {

@@ -10,6 +10,8 @@
 namespace weir {
 namespace {
 
+using namespace std::chrono_literals;
+
 using Reply = RedisCell::Reply;
 
 /// What CL.THROTTLE does, on one key and a clock set by hand.

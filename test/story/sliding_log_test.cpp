@@ -5,6 +5,7 @@
 namespace weir {
 namespace {
 
+using namespace std::chrono_literals;
 using enum Verdict;
 
 SlidingLog::Config log_of(SlidingLog::Settings settings) {

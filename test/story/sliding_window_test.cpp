@@ -5,6 +5,7 @@
 namespace weir {
 namespace {
 
+using namespace std::chrono_literals;
 using enum Verdict;
 
 SlidingWindow::Config window(SlidingWindow::Settings settings) {

@@ -11,8 +11,6 @@
 
 namespace weir {
 
-using namespace std::chrono_literals;
-
 /// Patience that the caller does not state.
 inline constexpr std::nullopt_t unstated = std::nullopt;
 

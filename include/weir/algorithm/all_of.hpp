@@ -55,9 +55,8 @@ struct AllOf {
   }
 
   /// Only the terms that refuse by themselves punish.
-  static void refuse(const Config& config, State& state, Instant now, Span patience, Cost cost)
-    requires Punishing<Term>
-  {
+  static void refuse(const Config& config, State& state, Instant now, Span patience,
+                     Cost cost) requires Punishing<Term> {
     open(config, state);
     for (std::size_t at = 0; at < config.terms.size(); ++at) {
       const auto& term = config.terms[at];

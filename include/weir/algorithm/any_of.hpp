@@ -15,16 +15,15 @@ struct AnyOf {
   using State = std::variant<typename Ms::State...>;
 
   static Cost capacity(const Config& config) noexcept {
-    return visit(config, [](auto m, const auto& chosen) { return Machine<decltype(m)>::capacity(chosen); });
+    return visit(config,
+                 []<typename M>(Tag<M>, const auto& chosen) { return M::capacity(chosen); });
   }
   static std::optional<Span> own_wait(const Config& config, Cost cost) noexcept {
-    return visit(config, [&](auto m, const auto& chosen) {
-      return Machine<decltype(m)>::own_wait(chosen, cost);
-    });
+    return visit(config,
+                 [&]<typename M>(Tag<M>, const auto& chosen) { return M::own_wait(chosen, cost); });
   }
   static Decision step(const Config& config, State& state, const Request& request) {
-    return visit(config, [&](auto m, const auto& chosen) {
-      using M = Machine<decltype(m)>;
+    return visit(config, [&]<typename M>(Tag<M>, const auto& chosen) {
       if (auto* kept = std::get_if<typename M::State>(&state)) {
         return weir::step<M>(chosen, *kept, request);
       }
@@ -35,76 +34,63 @@ struct AnyOf {
     });
   }
   static Decision peek(const Config& config, const State& state, const Request& request) noexcept {
-    return visit(config, [&](auto m, const auto& chosen) {
-      using M = Machine<decltype(m)>;
+    return visit(config, [&]<typename M>(Tag<M>, const auto& chosen) {
       return weir::peek<M>(chosen, kept<M>(state), request);
     });
   }
   static Instant earliest(const Config& config, const State& state, Instant now,
                           Cost cost) noexcept {
-    return visit(config, [&](auto m, const auto& chosen) {
-      using M = Machine<decltype(m)>;
+    return visit(config, [&]<typename M>(Tag<M>, const auto& chosen) {
       return M::earliest(chosen, kept<M>(state), now, cost);
     });
   }
   static void refuse(const Config& config, State& state, Instant now, Span patience, Cost cost) {
-    visit(config, [&](auto m, const auto& chosen) {
-      using M = Machine<decltype(m)>;
+    visit(config, [&]<typename M>(Tag<M>, const auto& chosen) {
       if constexpr (Punishing<M>) M::refuse(chosen, own<M>(state), now, patience, cost);
     });
   }
   static void charge(const Config& config, State& state, Instant at, Cost cost) {
-    visit(config, [&](auto m, const auto& chosen) {
-      using M = Machine<decltype(m)>;
+    visit(config, [&]<typename M>(Tag<M>, const auto& chosen) {
       M::charge(chosen, own<M>(state), at, cost);
     });
   }
   static Room room(const Config& config, const State& state, Instant now) noexcept {
-    return visit(config, [&](auto m, const auto& chosen) {
-      using M = Machine<decltype(m)>;
+    return visit(config, [&]<typename M>(Tag<M>, const auto& chosen) {
       return M::room(chosen, kept<M>(state), now);
     });
   }
   static Instant fresh_at(const Config& config, const State& state) noexcept {
-    return visit(config, [&](auto m, const auto& chosen) {
-      using M = Machine<decltype(m)>;
+    return visit(config, [&]<typename M>(Tag<M>, const auto& chosen) {
       return M::fresh_at(chosen, kept<M>(state));
     });
   }
   static FineInstant* mark(const Config& config, const State& state, FineInstant* to) noexcept {
-    return visit(config, [&](auto m, const auto& chosen) {
-      using M = Machine<decltype(m)>;
+    return visit(config, [&]<typename M>(Tag<M>, const auto& chosen) {
       return M::mark(chosen, kept<M>(state), to);
     });
   }
   static Cost cancel(const Config& config, State& state, Instant now, const Grant& grant,
                      const FineInstant* mark) noexcept {
-    return visit(config, [&](auto m, const auto& chosen) {
-      using M = Machine<decltype(m)>;
+    return visit(config, [&]<typename M>(Tag<M>, const auto& chosen) {
       auto* kept = std::get_if<typename M::State>(&state);
       return kept ? M::cancel(chosen, *kept, now, grant, mark) : Cost{0};
     });
   }
   static Cost refund(const Config& config, State& state, Instant now, Cost units) noexcept {
-    return visit(config, [&](auto m, const auto& chosen) {
-      using M = Machine<decltype(m)>;
+    return visit(config, [&]<typename M>(Tag<M>, const auto& chosen) {
       auto* kept = std::get_if<typename M::State>(&state);
       return kept ? M::refund(chosen, *kept, now, units) : Cost{0};
     });
   }
   static Cost bound(const Config& config, Span length, Cost largest) noexcept {
-    return visit(config, [&](auto m, const auto& chosen) {
-      return Machine<decltype(m)>::bound(chosen, length, largest);
+    return visit(config, [&]<typename M>(Tag<M>, const auto& chosen) {
+      return M::bound(chosen, length, largest);
     });
   }
 
  private:
   template <typename M>
-  struct Tag {
-    using type = M;
-  };
-  template <typename T>
-  using Machine = typename T::type;
+  struct Tag {};
 
   /// Calls action(Tag<M>, config) for the algorithm M that was chosen.
   template <typename Do>

@@ -53,9 +53,8 @@ struct Boxed {
                           Cost cost) noexcept {
     return Inner::earliest(config, state.get(), now, cost);
   }
-  static void refuse(const Config& config, State& state, Instant now, Span patience, Cost cost)
-    requires Punishing<Inner>
-  {
+  static void refuse(const Config& config, State& state, Instant now, Span patience,
+                     Cost cost) requires Punishing<Inner> {
     Inner::refuse(config, state.open(), now, patience, cost);
   }
   static void charge(const Config& config, State& state, Instant at, Cost cost) {

@@ -15,8 +15,7 @@ namespace weir {
 class Cells {
  public:
   Cells() = default;
-  explicit Cells(std::size_t size)
-      : block_(std::make_unique<std::int64_t[]>(size + 1)) {
+  explicit Cells(std::size_t size) : block_(std::make_unique<std::int64_t[]>(size + 1)) {
     block_[0] = static_cast<std::int64_t>(size);
   }
   Cells(const Cells& other) : block_(other.copy()) {}

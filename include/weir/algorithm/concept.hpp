@@ -61,7 +61,7 @@ struct Grant {
 
 /// An algorithm is a pure machine: it knows no clock, lock, heap, socket or store. A host keeps its
 /// State by value and tells it the time. Two questions decide every request: when could it act
-/// (earliest), and what is remembered if it does (charge); step() below does the rest, once for all.
+/// (earliest), and what is remembered if it does (charge); step() below does the rest, for all.
 ///
 ///   capacity   the largest cost that can ever be granted
 ///   own_wait   how long a request of this cost waits where the caller did not say: nullopt where
@@ -78,22 +78,21 @@ struct Grant {
 ///   bound      the promise: the largest sum of costs whose ready_at lies in any half-open (t,
 ///              t+length], when no single cost is above `largest`
 template <typename M>
-concept Algorithm =
-    std::regular<typename M::State> && std::copyable<typename M::Config> &&
+concept Algorithm = std::regular<typename M::State> && std::copyable<typename M::Config> &&
     requires(const typename M::Config& config, const typename M::State& state,
              typename M::State& changed, Instant now, Cost cost, Span length, const Grant& grant,
              FineInstant* mark) {
-      { M::capacity(config) } -> std::same_as<Cost>;
-      { M::own_wait(config, cost) } -> std::same_as<std::optional<Span>>;
-      { M::earliest(config, state, now, cost) } -> std::same_as<Instant>;
-      { M::charge(config, changed, now, cost) } -> std::same_as<void>;
-      { M::room(config, state, now) } -> std::same_as<Room>;
-      { M::fresh_at(config, state) } -> std::same_as<Instant>;
-      { M::mark(config, state, mark) } -> std::same_as<FineInstant*>;
-      { M::cancel(config, changed, now, grant, mark) } -> std::same_as<Cost>;
-      { M::refund(config, changed, now, cost) } -> std::same_as<Cost>;
-      { M::bound(config, length, cost) } -> std::same_as<Cost>;
-    };
+  { M::capacity(config) } -> std::same_as<Cost>;
+  { M::own_wait(config, cost) } -> std::same_as<std::optional<Span>>;
+  { M::earliest(config, state, now, cost) } -> std::same_as<Instant>;
+  { M::charge(config, changed, now, cost) } -> std::same_as<void>;
+  { M::room(config, state, now) } -> std::same_as<Room>;
+  { M::fresh_at(config, state) } -> std::same_as<Instant>;
+  { M::mark(config, state, mark) } -> std::same_as<FineInstant*>;
+  { M::cancel(config, changed, now, grant, mark) } -> std::same_as<Cost>;
+  { M::refund(config, changed, now, cost) } -> std::same_as<Cost>;
+  { M::bound(config, length, cost) } -> std::same_as<Cost>;
+};
 
 /// An algorithm whose state a refusal changes: it also says what becomes of the earliest instant.
 template <typename M>
@@ -167,8 +166,8 @@ constexpr Decision step(const typename M::Config& config, typename M::State& sta
   }
 }
 
-/// Writes the grant that a taken request got. Requires that `state` is as step() left it. Marks that
-/// the limit has no term for stay as they are.
+/// Writes the grant that a taken request got. Requires that `state` is as step() left it. Marks
+/// that the limit has no term for stay as they are.
 template <Algorithm M>
 void note_grant(const typename M::Config& config, const typename M::State& state, Cost cost,
                 const Decision& decision, Grant& grant) noexcept {

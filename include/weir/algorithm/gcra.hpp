@@ -15,9 +15,9 @@ namespace weir {
 /// Source   ITU-T I.371, virtual scheduling; a bucket refilled lazily grants the same requests
 struct Gcra {
   struct Config {
-    Interval interval;   ///< one unit of cost is repaid in this long
-    Cost burst = 1;      ///< units granted at once after a rest
-    FineSpan capacity;   ///< interval * burst
+    Interval interval;  ///< one unit of cost is repaid in this long
+    Cost burst = 1;     ///< units granted at once after a rest
+    FineSpan capacity;  ///< interval * burst
     bool operator==(const Config&) const = default;
   };
 
@@ -76,7 +76,8 @@ struct Gcra {
   static constexpr Instant earliest(const Config& config, const State& state, Instant now,
                                     Cost cost) noexcept {
     const Interval& interval = config.interval;
-    const FineInstant end = interval.add(interval.start(state.repaid_at, now), interval.times(cost));
+    const FineInstant end =
+        interval.add(interval.start(state.repaid_at, now), interval.times(cost));
     return std::max(now, interval.subtract(end, config.capacity).tick());
   }
 

@@ -73,8 +73,8 @@ class Interval {
     if (rest_ == 0) return std::min(span.whole / whole_, most);
     // A guess good to one unit or so, then settled exactly; the guess alone would drift.
     const double parts = static_cast<double>(parts_);
-    const double length = static_cast<double>(span.whole.count()) +
-                          static_cast<double>(span.rest) / parts;
+    const double length =
+        static_cast<double>(span.whole.count()) + static_cast<double>(span.rest) / parts;
     const double unit = static_cast<double>(whole_.count()) + static_cast<double>(rest_) / parts;
     const double guess = length / unit;
     if (guess > static_cast<double>(most) + 2) return most;
@@ -120,7 +120,8 @@ class Interval {
   }
 
   constexpr FineSpan between(FineInstant earlier, FineInstant later) const noexcept {
-    const FineInstant difference = subtract(later, {earlier.whole.time_since_epoch(), earlier.rest});
+    const FineInstant difference =
+        subtract(later, {earlier.whole.time_since_epoch(), earlier.rest});
     return {difference.whole.time_since_epoch(), difference.rest};
   }
 

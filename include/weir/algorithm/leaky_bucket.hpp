@@ -47,7 +47,8 @@ struct LeakyBucket {
   /// Until the units before it have drained, of which the queue holds so many beside this cost.
   /// Rounded up to the tick on which that instant is seen.
   static constexpr std::optional<Span> own_wait(const Config& config, Cost cost) noexcept {
-    const FineSpan wait = config.bucket.interval.times(config.bucket.burst - std::max<Cost>(cost, 1));
+    const FineSpan wait =
+        config.bucket.interval.times(config.bucket.burst - std::max<Cost>(cost, 1));
     return wait.rest > 0 ? wait.whole + Span{1} : wait.whole;
   }
 

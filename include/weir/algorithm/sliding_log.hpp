@@ -26,7 +26,7 @@ struct SlidingLog {
   };
 
   struct State {
-    Cells ring;              ///< instants in ticks, oldest at `head`
+    Cells ring;  ///< instants in ticks, oldest at `head`
     std::uint32_t head = 0;
     std::uint32_t size = 0;
 
@@ -73,7 +73,8 @@ struct SlidingLog {
     const Instant first = std::max(now, state[state.size - 1]);
     const Cost stay = config.limit - cost;
     if (state.size <= stay) return first;
-    return std::max(first, state[state.size - 1 - static_cast<std::uint32_t>(stay)] + config.period);
+    return std::max(first,
+                    state[state.size - 1 - static_cast<std::uint32_t>(stay)] + config.period);
   }
 
   static void charge(const Config& config, State& state, Instant at, Cost cost) {
@@ -91,7 +92,8 @@ struct SlidingLog {
 
   static Room room(const Config& config, const State& state, Instant now) noexcept {
     if (state.size > 0 && state[state.size - 1] > now) return {config.limit, 0};
-    return {config.limit, std::max<Cost>(0, config.limit - (state.size - left_by(config, state, now)))};
+    return {config.limit,
+            std::max<Cost>(0, config.limit - (state.size - left_by(config, state, now)))};
   }
 
   static Instant fresh_at(const Config& config, const State& state) noexcept {
@@ -130,7 +132,8 @@ struct SlidingLog {
 
   static constexpr Cost bound(const Config& config, Span length, Cost) noexcept {
     if (length <= Span{0}) return 0;
-    return ((length.count() - 1) / config.period.count() + 1) > (std::int64_t{1} << 62) / config.limit
+    return ((length.count() - 1) / config.period.count() + 1) >
+                   (std::int64_t{1} << 62) / config.limit
                ? std::int64_t{1} << 62
                : ((length.count() - 1) / config.period.count() + 1) * config.limit;
   }
@@ -155,7 +158,8 @@ struct SlidingLog {
   static void put_back(State& state, std::uint32_t units, Instant latest) noexcept {
     if (state.size > 0) latest = std::min(latest, state[0]);
     for (std::uint32_t unit = 0; unit < units; ++unit) {
-      state.head = static_cast<std::uint32_t>(state.slot(static_cast<std::uint32_t>(state.ring.size()) - 1));
+      state.head =
+          static_cast<std::uint32_t>(state.slot(static_cast<std::uint32_t>(state.ring.size()) - 1));
       state.ring[state.head] = latest.time_since_epoch().count();
       ++state.size;
     }

@@ -78,8 +78,8 @@ struct SlidingWindow {
     const std::int64_t part = part_of(config, at);
     const std::int64_t newest = newest_part(config, state);
     if (part > newest) {
-      const std::int64_t passed = std::min(part - std::max(newest, part - config.counted),
-                                           config.counted);
+      const std::int64_t passed =
+          std::min(part - std::max(newest, part - config.counted), config.counted);
       for (std::int64_t back = 0; back < passed; ++back) cell(config, state, part - back) = 0;
       state.newest = start_of(config, part);
     } else if (part <= newest - config.counted) {

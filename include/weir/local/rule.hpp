@@ -32,9 +32,14 @@ class Rules {
 
   Rules();
 
+  struct Naming {
+    std::string_view name;
+    std::string_view limit;
+  };
+
   /// Names a limit. Requires a name of letters, digits, '_', '-', '.' or ':', not yet taken, and a
   /// limit that starts full.
-  Expected<const Rule*, LimitError> add(std::string_view name, std::string_view limit);
+  Expected<const Rule*, LimitError> add(Naming wanted);
 
   /// The rule that a request means: "@name", or a limit's text.
   Expected<const Rule*, LimitError> find(std::string_view text);

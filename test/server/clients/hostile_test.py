@@ -1,4 +1,4 @@
-"""Bytes that no client should send: each gets an error or a close; nothing crashes, hangs, grows."""
+"""Bytes that no client should send: each gets an error or a close; none crashes, hangs, grows."""
 
 import time
 import unittest
@@ -77,11 +77,13 @@ class Hostile(unittest.TestCase):
         self.alive()
 
     def test_bad_arguments_of_cl_throttle_get_errors(self):
-        for arguments in (b"k", b"k 1", b"k 1 1", b"k 1 1 1 1 1", b"k -1 1 1", b"k 1 0 1", b"k 1 1 0",
-                          b"k 9223372036854775808 1 1", b"k 1.5 1 1", b"k '' 1 1", b"k 0x10 1 1",
+        for arguments in (b"k", b"k 1", b"k 1 1", b"k 1 1 1 1 1", b"k -1 1 1", b"k 1 0 1",
+                          b"k 1 1 0", b"k 9223372036854775808 1 1", b"k 1.5 1 1",
+                          b"k '' 1 1", b"k 0x10 1 1",
                           b"k " + b"9" * 400 + b" 1 1", b"k 1 1 1 -9223372036854775808"):
             with self.subTest(arguments):
-                self.assertTrue(self.answer(b"CL.THROTTLE " + arguments + b"\r\n").startswith(b"-ERR "))
+                answer = self.answer(b"CL.THROTTLE " + arguments + b"\r\n")
+                self.assertTrue(answer.startswith(b"-ERR "), answer)
 
     def test_a_reader_that_never_reads_is_not_buffered_without_end(self):
         with self.weir.connect() as connection:

@@ -30,7 +30,8 @@ class RedisTools(unittest.TestCase):
                       self.cli("-3", "--no-raw", "WEIR.TAKE", "bob", "5/1m"))
 
     def test_cli_reads_commands_from_a_pipe(self):
-        out = self.cli(text="PING\nWEIR.TAKE carol 1/1m\nWEIR.TAKE carol 1/1m\nWEIR.RESET carol 1/1m\n")
+        take = "WEIR.TAKE carol 1/1m\n"
+        out = self.cli(text="PING\n" + take + take + "WEIR.RESET carol 1/1m\n")
         self.assertEqual(out.split()[0], "PONG")
         self.assertIn("granted", out)
         self.assertIn("denied", out)

@@ -19,8 +19,7 @@ using Named = std::vector<NamedLimit>;
 
 class CommandRunner {
  public:
-  explicit CommandRunner(const Named& limits = {},
-                         const Table::Settings& settings = {})
+  explicit CommandRunner(const Named& limits = {}, const Table::Settings& settings = {})
       : service_(with(limits), settings) {}
 
   /// The time in microseconds since the epoch.
@@ -70,7 +69,7 @@ class CommandRunner {
 
  private:
   Rules& with(const Named& limits) {
-    for (const NamedLimit& each : limits) rules_.add(each.name, each.limit).value();
+    for (const NamedLimit& each : limits) rules_.add({each.name, each.limit}).value();
     return rules_;
   }
 

@@ -53,7 +53,8 @@ TEST(Hello, RefusedChangesNothing) {
 TEST(ConnectionCommands, SayWhatIsWrong) {
   CommandRunner server;
   EXPECT_THAT(server.error("GET key"), HasSubstr("unknown command 'GET'"));
-  EXPECT_THAT(server.error("\"a\\r\\n-b\""), HasSubstr("unknown command 'a?" "?-b'"));
+  EXPECT_THAT(server.error("\"a\\r\\n-b\""), HasSubstr("unknown command 'a?"
+                                                       "?-b'"));
   EXPECT_THAT(server.error("SELECT 1"), HasSubstr("one database"));
   EXPECT_THAT(server.error("AUTH x"), HasSubstr("no password"));
   EXPECT_THAT(server.error("ECHO"), HasSubstr("usage: ECHO message"));

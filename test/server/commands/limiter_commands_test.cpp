@@ -126,7 +126,8 @@ TEST(WeirTake, NamesTheColumnOfABadLimit) {
             "ERR limit: column 3: expected a period such as s, 10s, 1m, 1h or 1d, got 'x'");
   EXPECT_THAT(server.error("WEIR.TAKE a '5/s initial 0'"), HasSubstr("column 5: initial is for"));
   EXPECT_THAT(server.error("WEIR.TAKE a @nobody"), HasSubstr("no limit has this name"));
-  EXPECT_THAT(server.error("WEIR.TAKE a 5/s COST -1"), HasSubstr("COST must be between 0 and 2^50"));
+  EXPECT_THAT(server.error("WEIR.TAKE a 5/s COST -1"),
+              HasSubstr("COST must be between 0 and 2^50"));
   EXPECT_THAT(server.error("WEIR.TAKE a 5/s COST"), HasSubstr("usage: WEIR.TAKE"));
   EXPECT_THAT(server.error("WEIR.TAKE a 5/s HURRY 1"), HasSubstr("unknown option; usage"));
   EXPECT_THAT(server.error("WEIR.TAKE a 5/s PATIENCE 99999999999999"), HasSubstr("PATIENCE must"));
@@ -206,9 +207,9 @@ TEST(WeirCancel, IsTooLateAfterTheGrantsInstant) {
 
 TEST(WeirCancel, RefusesWhatIsNoGrant) {
   CommandRunner server;
-  for (const char* grant : {"x", "1", "1.1", "1.1.1", "1.1.1.0", "0.1.1.0.1.0", "1.-1.1.0.1.0",
-                            "1.9.1.0.1.0", "1.1.1.0.1.0.1", "1.1.1.0.1.-1", "1.1.1.2.1.0",
-                            "9999999999999999999.1.1.0.1.1"}) {
+  for (const char* grant :
+       {"x", "1", "1.1", "1.1.1", "1.1.1.0", "0.1.1.0.1.0", "1.-1.1.0.1.0", "1.9.1.0.1.0",
+        "1.1.1.0.1.0.1", "1.1.1.0.1.-1", "1.1.1.2.1.0", "9999999999999999999.1.1.0.1.1"}) {
     EXPECT_THAT(server.error("WEIR.CANCEL a 1/1s " + std::string(grant)),
                 HasSubstr("expected the grant that WEIR.TAKE gave"))
         << grant;
@@ -233,8 +234,8 @@ TEST(WeirCancel, OfAJointGrantGivesBackOnlyWhereNothingWasGrantedSince) {
 TEST(WeirCancel, WorksForEveryKindOfTerm) {
   for (const char* limit :
        {"1/1m", "leaky-bucket 1/1m queue 9", "fixed-window 1/1m", "sliding-window 1/1m",
-        "sliding-log 1/1m", "1/1m block 1s", "sliding-log 1/1m block 1s", "fixed-window 1/1m & 9/1m",
-        "sliding-log 1/1m & sliding-window 2/1m"}) {
+        "sliding-log 1/1m", "1/1m block 1s", "sliding-log 1/1m block 1s",
+        "fixed-window 1/1m & 9/1m", "sliding-log 1/1m & sliding-window 2/1m"}) {
     CommandRunner server;
     const std::string subject = std::string(" a '") + limit + "' ";
     server.run("WEIR.TAKE" + subject);

@@ -37,7 +37,8 @@ TEST(Metrics, HaveHelpAndTypeForEveryName) {
   CommandRunner server;
   const std::string text = metrics_of(server);
   std::size_t helps = 0;
-  for (std::size_t at = text.find("# HELP"); at != std::string::npos; at = text.find("# HELP", at + 1)) {
+  for (std::size_t at = text.find("# HELP"); at != std::string::npos;
+       at = text.find("# HELP", at + 1)) {
     ++helps;
     const std::size_t type = text.find('\n', at) + 1;
     EXPECT_EQ(text.substr(type, 7), "# TYPE ");
