@@ -46,13 +46,12 @@ void WorkerMetrics::decided(const Rule& rule, Verdict verdict, Cost cost) noexce
       .add(static_cast<std::uint64_t>(cost));
 }
 
-void WorkerMetrics::answered(std::uint64_t count, std::chrono::nanoseconds took) noexcept {
-  commands.add(count);
-  const double each_s = std::chrono::duration<double>(took).count() / static_cast<double>(count);
+void WorkerMetrics::took(std::uint64_t answered, std::chrono::nanoseconds time) noexcept {
+  const double each_s = std::chrono::duration<double>(time).count() / static_cast<double>(answered);
   std::size_t bucket = 0;
   while (bucket < bounds_s.size() && each_s > bounds_s[bucket]) ++bucket;
-  durations[bucket].add(count);
-  duration_ns.add(static_cast<std::uint64_t>(took.count()));
+  durations[bucket].add(answered);
+  duration_ns.add(static_cast<std::uint64_t>(time.count()));
 }
 
 Metrics::Metrics(const Rules& rules) {
@@ -129,7 +128,7 @@ void Metrics::write_rules(std::string& text) const {
 void Metrics::write_durations(std::string& text) const {
   const Out out(text);
   head(out, "weir_decision_duration_seconds", "histogram",
-       "Time to parse, decide and answer one command, averaged over what arrived with it.");
+       "Time to parse, decide and answer a command, averaged over what came with it; sampled.");
   std::uint64_t count = 0;
   for (std::size_t at = 0; at < WorkerMetrics::bounds_s.size(); ++at) {
     count += sum([&](auto& worker) -> auto& { return worker.durations[at]; });

@@ -43,8 +43,8 @@ struct alignas(64) WorkerMetrics {
   explicit WorkerMetrics(std::size_t rules) : per_rule(rules) {}
 
   void decided(const Rule& rule, Verdict verdict, Cost cost) noexcept;
-  /// `commands` were answered in `took` together.
-  void answered(std::uint64_t commands, std::chrono::nanoseconds took) noexcept;
+  /// So many commands were answered in `time` together.
+  void took(std::uint64_t answered, std::chrono::nanoseconds time) noexcept;
 
   std::vector<PerRule> per_rule;  ///< CL.THROTTLE, the named rules, and last all others
   std::array<Counter, bounds_s.size() + 1> durations;

@@ -107,7 +107,7 @@ struct Server::State {
     Worker& next = **std::min_element(
         workers.begin(), workers.end(),
         [](const auto& left, const auto& right) { return left->open() < right->open(); });
-    acceptor.async_accept(next.io(), [this, &next](error_code error, tcp::socket socket) {
+    acceptor.async_accept([this, &next](error_code error, tcp::socket socket) {
       if (error == boost::asio::error::operation_aborted || service.draining) return;
       if (error) {
         // Out of descriptors, most likely: those who are connected are served meanwhile.
@@ -124,7 +124,7 @@ struct Server::State {
         socket.set_option(tcp::no_delay(true), ignored);
         socket.set_option(boost::asio::socket_base::keep_alive(true), ignored);
         const tcp::endpoint peer = socket.remote_endpoint(ignored);
-        next.adopt(Socket(std::move(socket)), print(peer));
+        next.adopt({peer.protocol(), socket.release(ignored), print(peer)});
       }
       accept();
     });

@@ -1,5 +1,7 @@
 #include "server/worker.hpp"
 
+#include <unistd.h>
+
 #include <boost/asio/post.hpp>
 #include <utility>
 
@@ -22,10 +24,17 @@ void Worker::run() { io_.run(); }
 
 void Worker::stop() { io_.stop(); }
 
-void Worker::adopt(Socket socket, std::string peer) {
-  boost::asio::post(io_, [this, socket = std::move(socket), peer = std::move(peer)]() mutable {
+void Worker::adopt(Arrival arrival) {
+  boost::asio::post(io_, [this, arrival = std::move(arrival)]() mutable {
+    Socket socket(io_.get_executor());
+    boost::system::error_code error;
+    socket.assign(arrival.protocol, arrival.descriptor, error);
+    if (error) {
+      ::close(arrival.descriptor);
+      return;
+    }
     if (draining_) return;
-    Session::start(std::make_unique<Session>(*this, std::move(socket), std::move(peer)));
+    Session::start(std::make_unique<Session>(*this, std::move(socket), std::move(arrival.peer)));
   });
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <boost/asio/basic_stream_socket.hpp>
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/generic/stream_protocol.hpp>
 #include <boost/asio/io_context.hpp>
@@ -13,7 +14,16 @@
 
 namespace weir::server {
 
-using Socket = boost::asio::generic::stream_protocol::socket;
+/// On the worker's own loop by type, which spares every operation a type-erased executor.
+using Socket = boost::asio::basic_stream_socket<boost::asio::generic::stream_protocol,
+                                                boost::asio::io_context::executor_type>;
+
+/// A connection that no loop has taken on yet: its descriptor is owned.
+struct Arrival {
+  boost::asio::generic::stream_protocol protocol;
+  int descriptor;
+  std::string peer;
+};
 
 class Session;
 
@@ -32,15 +42,13 @@ class Worker {
   void stop();
 
   /// Serves one more connection.
-  void adopt(Socket socket, std::string peer);
+  void adopt(Arrival arrival);
 
   /// Answers what has arrived, then closes every connection.
   void drain();
 
   /// Once a second: cuts off clients that neither send nor take.
   void tick();
-
-  boost::asio::io_context& io() noexcept { return io_; }
 
   /// Connections, and those of them that only wait for the client to close.
   std::uint64_t open() const noexcept { return metrics_.opened.value() - metrics_.closed.value(); }
@@ -58,9 +66,11 @@ class Worker {
   wire::Arguments arguments_;
   std::unordered_set<Session*> sessions_;
   std::uint64_t seconds_ = 0;  ///< ticks so far
+  std::uint64_t batches_ = 0;  ///< answered so far
   bool draining_ = false;
   std::atomic<std::uint64_t> lingering_{0};
-  boost::asio::io_context io_{1};
+  /// Only this thread works on its sockets; others post.
+  boost::asio::io_context io_{BOOST_ASIO_CONCURRENCY_HINT_UNSAFE_IO};
   boost::asio::executor_work_guard<boost::asio::io_context::executor_type> work_;
 };
 

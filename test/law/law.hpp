@@ -15,8 +15,6 @@ template <typename M>
 struct Traits {
   /// `remaining` is the very largest cost; otherwise only some cost that is taken for certain.
   static constexpr bool exact_remaining = true;
-  /// A grant cancelled with nothing granted since gives all of its cost back.
-  static constexpr bool exact_cancel = true;
   /// A grant cancelled gives exactly its cost back, less what was granted since.
   static constexpr bool partial_cancel = false;
   /// What refund() returns is what was given back; otherwise it may be more.
@@ -88,7 +86,7 @@ class Laws {
     const Cost units = weir::cancel<M>(config_, at.state, at.now, held.grant);
     expect(units >= 0 && units <= held.grant.cost, "a cancelled grant gives back 0 to its cost");
     if (!in_time) expect(units == 0 && at.state == before, "a used grant cannot be cancelled");
-    if (in_time && Traits<M>::exact_cancel && !at.gave_back) {
+    if (in_time && !at.gave_back) {
       Cost since = 0;
       for (std::size_t later = index + 1; later < ledger_.size(); ++later) {
         since += ledger_[later].grant.cost;

@@ -166,7 +166,6 @@ struct Tinies<Boxed<SlidingWindow>> {
 template <>
 struct Traits<Gcra> {
   static constexpr bool exact_remaining = true;
-  static constexpr bool exact_cancel = true;
   static constexpr bool partial_cancel = true;
   static constexpr bool exact_refund = true;
 };
@@ -176,7 +175,6 @@ struct Traits<Gcra> {
 /// least is told.
 struct CompositeTraits {
   static constexpr bool exact_remaining = false;
-  static constexpr bool exact_cancel = true;
   static constexpr bool partial_cancel = false;
   static constexpr bool exact_refund = false;
 };

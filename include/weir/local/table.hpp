@@ -53,7 +53,7 @@ class Table {
  public:
   struct Settings {
     std::size_t max_keys = 1'000'000;
-    std::size_t shards = 256;  ///< a power of two
+    std::size_t shards = 64;  ///< a power of two
     HashKey hash_key = HashKey::random();
   };
 
