@@ -26,7 +26,7 @@ Examples:
 
 Usage: weir serve [OPTION...]
 
-  --resp HOST:PORT       for Redis clients (127.0.0.1:7379); port 0: any free one
+  --resp HOST:PORT       for Redis clients (127.0.0.1:7379); port 0: a free one
   --metrics HOST:PORT    /metrics, /livez, /readyz (127.0.0.1:7390), or "off"
   --limit NAME=LIMIT     names a limit for WEIR.TAKE key @NAME; may be repeated
   --threads N            worker threads, 1 to 1024 (one for each processor)

@@ -57,7 +57,7 @@ bool read_short_length(const char*& at, const char* end, std::uint64_t& length) 
     return true;
   }
   if (at[1] < '0' || at[1] > '9' || at[2] != '\r' || at[3] != '\n') return false;
-  length = static_cast<std::uint64_t>((at[0] - '0') * 10 + (at[1] - '0'));
+  length = static_cast<std::uint64_t>(at[0] - '0') * 10 + static_cast<std::uint64_t>(at[1] - '0');
   at += 4;
   return true;
 }

@@ -258,8 +258,9 @@ class Schedule {
               const std::string& right) {
     differed_ = true;
     std::ostringstream text;
-    text << host_.name() << ", seed " << seed_ << ", limit '" << subject.limit.text() << "', key '"
-         << subject.key << "'\n  host: " << told << "\n  pure: " << right << "\n";
+    text << host_.name() << ", seed " << seed_ << ", limit '" << subject.limit.text() << "', key "
+         << testing::PrintToString(std::string(subject.key)) << "\n  host: " << told
+         << "\n  pure: " << right << "\n";
     for (const std::string& line : pure.history) text << "    " << line << "\n";
     ADD_FAILURE() << text.str();
   }

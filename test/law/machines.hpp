@@ -150,7 +150,7 @@ struct Tinies<Limit::Machine> {
             {"sliding 2 per 3, 3 parts", sliding({2, Span{3}, 3}), 1},
             {"log 2 per 3", log({2, Span{3}}), 1},
             {"1 per 2 burst 2 block 3 & fixed 3 per 5",
-             composite({{gcra({1, Span{2}, 2}), Span{3}}, {fixed({3, Span{5}}), Span{0}}})},
+             composite({{gcra({1, Span{2}, 2}), Span{3}}, {fixed({3, Span{5}}), Span{0}}}), 1},
             {"leaky 1 per 2 queue 1 block 2 & log 2 per 3 block 4",
              composite({{leaky({1, Span{2}, 1}), Span{2}}, {log({2, Span{3}}), Span{4}}}), 1}};
   }

@@ -35,7 +35,7 @@ TEST_F(TableTest, KeysAreBytesOfAnyKindAndLength) {
   const Rule* once = rule("1/1h");
   std::set<string> keys{"", string(1, '\0'), string(2, '\0'), "a", string("a\0", 2), "\xff\xfe"};
   // Around the length up to which keys lie inside the entry, and far beyond.
-  for (std::size_t size : {8, 15, 16, 17, 18, 1'000, 100'000}) {
+  for (const std::size_t size : {8u, 15u, 16u, 17u, 18u, 1'000u, 100'000u}) {
     keys.insert(string(size, 'x'));
     keys.insert(string(size - 1, 'x') + "y");
     keys.insert("y" + string(size - 1, 'x'));
