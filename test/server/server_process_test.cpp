@@ -45,7 +45,8 @@ TEST(AServerProcess, SaysWhatAServerWroteThatDidNotStart) {
 }
 
 TEST(AServerProcess, AProgramThatIsNotThereDidNotStart) {
-  EXPECT_THROW(ServerProcess({.arguments = {"/no/such/program"}}), ServerDidNotStart);
+  EXPECT_THROW(ServerProcess({.arguments = {"/no/such/program"}, .listeners = {"resp"}}),
+               ServerDidNotStart);
 }
 
 TEST(AServerProcess, GivesUpAtItsDeadline) {
