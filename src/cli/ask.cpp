@@ -70,29 +70,23 @@ struct Question {
   bool json = false;
 };
 
-/// The limit's words as one text.
-std::string joined(const std::vector<std::string>& words) {
-  std::string text;
-  for (const std::string& word : words) text += (text.empty() ? "" : " ") + word;
-  return text;
-}
-
 /// The server's reply; nothing once the trouble is reported, with the exit code in `trouble`.
 std::optional<wire::Reply> answer(const Question& question, std::string_view verb,
                                   const std::vector<std::string>& options, const Console& console,
                                   ExitCode& trouble) {
   trouble = ExitCode::bad_input;
-  const std::string limit = joined(question.limit);
-  if (limit.empty()) {
+  if (question.limit.empty()) {
     report(console.err, {"needs a key and a limit, as in: weir take alice 5/1m"});
     return {};
   }
-  if (limit[0] != '@') {
+  std::string limit = question.limit.front();
+  if (!limit.starts_with('@') || question.limit.size() > 1) {
     const auto read = read_limit(question.limit);
     if (!read) {
       report(console.err, read.error());
       return {};
     }
+    limit = read->text();
   }
   std::vector<std::string_view> command{verb, question.key, limit};
   command.insert(command.end(), options.begin(), options.end());

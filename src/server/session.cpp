@@ -31,7 +31,6 @@ WireFault kind_of(wire::RequestFault fault) {
 Session::Session(Worker& worker, Socket socket, std::string peer)
     : worker_(worker), socket_(std::move(socket)), input_(input_at_first) {
   worker_.sessions_.insert(this);
-  worker_.metrics_.opened.add(1);
   connection_.id = worker_.service_.next_connection.fetch_add(1, std::memory_order_relaxed);
   connection_.peer = std::move(peer);
   waiting_since_ = worker_.seconds_;

@@ -25,15 +25,18 @@ void Worker::run() { io_.run(); }
 void Worker::stop() { io_.stop(); }
 
 void Worker::adopt(Arrival arrival) {
+  // Counted here and not when its session begins: a burst of arrivals must see the cap, and the
+  // choice of the next worker must see the burst.
+  metrics_.opened.add(1);
   boost::asio::post(io_, [this, arrival = std::move(arrival)]() mutable {
     Socket socket(io_.get_executor());
     boost::system::error_code error;
     socket.assign(arrival.protocol, arrival.descriptor, error);
-    if (error) {
-      ::close(arrival.descriptor);
+    if (error) ::close(arrival.descriptor);
+    if (error || draining_) {
+      metrics_.closed.add(1);
       return;
     }
-    if (draining_) return;
     Session::start(std::make_unique<Session>(*this, std::move(socket), std::move(arrival.peer)));
   });
 }

@@ -29,7 +29,7 @@ class Session;
 
 /// A worker owns an event loop; everything of its sessions happens on that loop's thread.
 ///
-/// Threads  run() on one; adopt(), drain(), tick(), stop() from any
+/// Threads  run() on one; adopt() on one other; drain(), tick(), stop() from any
 class Worker {
  public:
   Worker(Service& service, const ConnectionLimits& limits);
@@ -41,7 +41,7 @@ class Worker {
   void run();
   void stop();
 
-  /// Serves one more connection.
+  /// Serves one more connection. From one thread, the one that accepts.
   void adopt(Arrival arrival);
 
   /// Answers what has arrived, then closes every connection.
