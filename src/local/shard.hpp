@@ -1,182 +1,231 @@
-// One shard of the keyed table: an open-addressed index over entries in fixed chunks.
+// One shard of the keyed table: states in one array, in the order of their hashes.
 #pragma once
 
 #include <algorithm>
 #include <array>
+#include <atomic>
+#include <cstdlib>
 #include <cstring>
 #include <memory>
+#include <new>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 #include "weir/local/rule.hpp"
 
 namespace weir {
 
-/// States by key and rule, in the order of the slots they were given. Not thread-safe: the table
-/// holds the shard's lock.
+/// States by key and rule. Not thread-safe: the table holds the shard's lock; only prefetch() is
+/// free of it.
+///
+/// A name's hash says where in the array it would lie; it lies there or a few cells further, for
+/// the cells are sorted by hash. So a look-up touches one or two neighbouring cache lines, stops at
+/// the first greater hash, and a larger array is filled in one pass over the smaller. It grows by a
+/// sixth, so that little of it is ever empty.
+/// Source  O. Amble and D. E. Knuth, "Ordered hash tables", 1974
 class StateStore {
  public:
-  using Index = std::uint32_t;
+  using Index = std::size_t;
   static constexpr Index none = ~Index{0};
 
   struct Name {
     const Rule* rule;
     std::string_view key;
-    std::uint64_t hash;
+    std::uint64_t hash;  ///< of its low half; the table uses the other to choose the shard
   };
 
   StateStore() = default;
   StateStore(const StateStore&) = delete;
   StateStore& operator=(const StateStore&) = delete;
   ~StateStore() {
-    for (Index at = 0; at < used_; ++at) drop_key(entry(at));
+    for (Index at = 0; at < cell_count(homes()); ++at) {
+      if (cells()[at].rule) drop(cells()[at]);
+    }
+    std::free(cells());
   }
 
   Index find(const Name& name) const noexcept {
-    if (slots_.empty()) return none;
+    if (size_ == 0) return none;
     const auto tag = static_cast<std::uint32_t>(name.hash);
-    for (std::size_t at = tag & mask(); slots_[at].entry != none; at = (at + 1) & mask()) {
-      if (slots_[at].tag == tag && matches(entry(slots_[at].entry), name)) return slots_[at].entry;
+    const Cell* const cells = this->cells();
+    for (Index at = home(tag, homes()); cells[at].rule && cells[at].tag <= tag; ++at) {
+      if (cells[at].tag == tag && matches(cells[at], name)) return at;
     }
     return none;
   }
 
-  Limit::State& state(Index index) noexcept { return entry(index).state; }
+  /// Has the processor fetch what find() will look at. Needs no lock: the address may be stale by
+  /// then, but nothing is read from it.
+  void prefetch(std::uint64_t hash) const noexcept {
+    const auto array = reinterpret_cast<std::uintptr_t>(cells());
+    const auto at = home(static_cast<std::uint32_t>(hash), homes()) * sizeof(Cell);
+    __builtin_prefetch(reinterpret_cast<const void*>(array + at));
+    __builtin_prefetch(reinterpret_cast<const void*>(array + at + 64));
+  }
 
-  /// Requires that the name is not there. On bad_alloc nothing has changed.
+  Limit::State& state(Index index) noexcept { return cells()[index].state; }
+
+  /// Requires that the name is not there. On bad_alloc nothing has changed. Moves other states.
   Index insert(const Name& name, Limit::State&& state) {
-    if ((size_ + 1) * 4 > slots_.size() * 3) grow_index();
-    if (free_ == none && used_ == chunks_.size() * chunk_size) {
-      chunks_.push_back(std::make_unique<Chunk>());
-    }
+    if (size_ + 1 > most_in(homes()) && !resize(homes_for(size_ + 1))) throw std::bad_alloc();
     std::unique_ptr<char[]> outside;
     if (name.key.size() > inlined) outside = std::make_unique<char[]>(name.key.size());
 
-    const Index index = free_ != none ? free_ : used_++;
-    Entry& entry = this->entry(index);
-    if (index == free_) free_ = entry.tag;
-    entry.state = std::move(state);
-    entry.rule = name.rule;
-    entry.tag = static_cast<std::uint32_t>(name.hash);
-    entry.key_size = static_cast<std::uint32_t>(name.key.size());
-    char* to = outside ? outside.get() : entry.key.data();
+    const auto tag = static_cast<std::uint32_t>(name.hash);
+    Cell* const cell = make_room(tag);
+    new (cell)
+        Cell{std::move(state), name.rule, {}, static_cast<std::uint32_t>(name.key.size()), tag};
+    char* to = outside ? outside.get() : cell->key.data();
     std::copy(name.key.begin(), name.key.end(), to);
     if (outside) {
       outside_bytes_ += name.key.size();
       const char* kept = outside.release();
-      std::memcpy(entry.key.data(), &kept, sizeof kept);
+      std::memcpy(cell->key.data(), &kept, sizeof kept);
     }
-    place({entry.tag, index});
     ++size_;
-    return index;
+    return static_cast<Index>(cell - cells());
   }
 
+  /// Moves other states.
   void erase(Index index) noexcept {
-    Entry& entry = this->entry(index);
-    unplace(index);
-    drop_key(entry);
-    entry.state = {};
-    entry.rule = nullptr;
-    entry.tag = free_;
-    free_ = index;
+    Cell* const cells = this->cells();
+    drop(cells[index]);
+    Index end = index + 1;
+    while (cells[end].rule && end != home(cells[end].tag, homes())) ++end;
+    relocate(cells + index, cells + index + 1, end - index - 1);
+    std::memset(static_cast<void*>(cells + end - 1), 0, sizeof(Cell));
     --size_;
   }
 
-  /// Looks at the next entries in turn and erases those that are fresh at `now`; returns how many.
+  /// Looks at the next `budget` states in turn, or at fewer where cells are empty, and erases those
+  /// that are fresh at `now`; returns how many.
   std::size_t sweep(Instant now, std::size_t budget) noexcept {
+    const std::size_t count = cell_count(homes());
+    std::size_t looked = 0;
     std::size_t erased = 0;
-    for (std::size_t looked = 0; looked < budget && looked < used_; ++looked) {
-      hand_ = hand_ + 1 < used_ ? hand_ + 1 : 0;
-      const Entry& entry = this->entry(hand_);
-      if (!entry.rule) continue;
-      if (Limit::Machine::fresh_at(entry.rule->limit.config(), entry.state) > now) continue;
-      erase(hand_);
-      ++erased;
+    for (std::size_t left = std::min(count, 4 * budget); left > 0 && looked < budget;) {
+      if (hand_ >= count) hand_ = 0;
+      const Cell& cell = cells()[hand_];
+      if (cell.rule) ++looked;
+      if (cell.rule && Limit::Machine::fresh_at(cell.rule->limit.config(), cell.state) <= now) {
+        erase(hand_);  // which may have moved the next one here
+        ++erased;
+      } else {
+        ++hand_;
+        --left;
+      }
     }
+    // After a flood the memory is given back; where there is none to shrink into, it stays.
+    if (erased > 0 && size_ < homes() / 4 && homes() > 8 * least_homes) resize(homes_for(size_));
     return erased;
   }
 
   std::size_t size() const noexcept { return size_; }
-  std::size_t bytes() const noexcept {
-    return chunks_.size() * sizeof(Chunk) + slots_.size() * sizeof(Slot) + outside_bytes_;
-  }
+  std::size_t bytes() const noexcept { return cell_count(homes()) * sizeof(Cell) + outside_bytes_; }
 
  private:
   static constexpr std::size_t inlined = 16;
-  static constexpr std::size_t chunk_size = 64;
+  static constexpr std::size_t least_homes = 8;
 
-  struct Entry {
+  struct Cell {
     Limit::State state;
-    const Rule* rule = nullptr;       ///< null: free, and `tag` is the next free entry
-    std::array<char, inlined> key{};  ///< the key, or a pointer to a longer one
-    std::uint32_t key_size = 0;
-    std::uint32_t tag = 0;
-  };
-  using Chunk = std::array<Entry, chunk_size>;
-
-  struct Slot {
+    const Rule* rule;               ///< null: empty
+    std::array<char, inlined> key;  ///< or a pointer to a longer one
+    std::uint32_t key_size;
     std::uint32_t tag;
-    Index entry;
   };
 
-  std::size_t mask() const noexcept { return slots_.size() - 1; }
-  Entry& entry(Index at) noexcept { return (*chunks_[at / chunk_size])[at % chunk_size]; }
-  const Entry& entry(Index at) const noexcept {
-    return (*chunks_[at / chunk_size])[at % chunk_size];
+  /// Where a tag lies if nothing is in its way: tags in order have homes in order.
+  static constexpr Index home(std::uint32_t tag, std::size_t homes) noexcept {
+    return static_cast<Index>((std::uint64_t{tag} * homes) >> 32);
+  }
+  /// Behind the last home there is room for what was pushed over it, and one cell is always empty.
+  static constexpr std::size_t cell_count(std::size_t homes) noexcept {
+    return homes == 0 ? 0 : homes + homes / 64 + 17;
+  }
+  static constexpr std::size_t most_in(std::size_t homes) noexcept { return homes * 84 / 100; }
+  static constexpr std::size_t homes_for(std::size_t size) noexcept {
+    return std::max(least_homes, size * 100 / 72);
   }
 
-  static const char* outside_of(const Entry& entry) noexcept {
+  Cell* cells() const noexcept { return cells_.load(std::memory_order_relaxed); }
+  std::size_t homes() const noexcept { return homes_.load(std::memory_order_relaxed); }
+
+  /// States own at most memory elsewhere, never a pointer to themselves: their bytes may move.
+  static void relocate(Cell* to, const Cell* from, std::size_t count) noexcept {
+    std::memmove(static_cast<void*>(to), static_cast<const void*>(from), count * sizeof(Cell));
+  }
+
+  static const char* outside_of(const Cell& cell) noexcept {
     const char* kept = nullptr;
-    std::memcpy(&kept, entry.key.data(), sizeof kept);
+    std::memcpy(&kept, cell.key.data(), sizeof kept);
     return kept;
   }
 
-  static bool matches(const Entry& entry, const Name& name) noexcept {
-    if (entry.rule != name.rule || entry.key_size != name.key.size()) return false;
-    const char* kept = entry.key_size > inlined ? outside_of(entry) : entry.key.data();
+  static bool matches(const Cell& cell, const Name& name) noexcept {
+    if (cell.rule != name.rule || cell.key_size != name.key.size()) return false;
+    const char* kept = cell.key_size > inlined ? outside_of(cell) : cell.key.data();
     return std::memcmp(kept, name.key.data(), name.key.size()) == 0;
   }
 
-  void drop_key(Entry& entry) noexcept {
-    if (!entry.rule || entry.key_size <= inlined) return;
-    outside_bytes_ -= entry.key_size;
-    const std::unique_ptr<const char[]> kept(outside_of(entry));
-  }
-
-  void place(Slot slot) noexcept {
-    std::size_t at = slot.tag & mask();
-    while (slots_[at].entry != none) at = (at + 1) & mask();
-    slots_[at] = slot;
-  }
-
-  /// Takes a slot out and moves later ones of its run back, so that no run has a hole.
-  void unplace(Index index) noexcept {
-    std::size_t hole = entry(index).tag & mask();
-    while (slots_[hole].entry != index) hole = (hole + 1) & mask();
-    for (std::size_t at = (hole + 1) & mask(); slots_[at].entry != none; at = (at + 1) & mask()) {
-      const std::size_t home = slots_[at].tag & mask();
-      if (((at - home) & mask()) < ((at - hole) & mask())) continue;
-      slots_[hole] = slots_[at];
-      hole = at;
+  void drop(Cell& cell) noexcept {
+    if (cell.key_size > inlined) {
+      outside_bytes_ -= cell.key_size;
+      const std::unique_ptr<const char[]> kept(outside_of(cell));
     }
-    slots_[hole].entry = none;
+    cell.~Cell();
   }
 
-  void grow_index() {
-    std::vector<Slot> before(std::max<std::size_t>(8, slots_.size() * 2), Slot{0, none});
-    before.swap(slots_);
-    for (const Slot& slot : before) {
-      if (slot.entry != none) place(slot);
+  /// An empty cell where the tag belongs.
+  Cell* make_room(std::uint32_t tag) {
+    for (;;) {
+      Cell* const cells = this->cells();
+      Index at = home(tag, homes());
+      while (cells[at].rule && cells[at].tag <= tag) ++at;
+      Index hole = at;
+      while (cells[hole].rule) ++hole;
+      if (hole + 1 < cell_count(homes())) {
+        relocate(cells + at + 1, cells + at, hole - at);
+        return cells + at;
+      }
+      if (!resize(homes() * 2)) throw std::bad_alloc();  // a run too long for the end
     }
   }
 
-  std::vector<Slot> slots_;  ///< a power of two, at most three quarters full
-  std::vector<std::unique_ptr<Chunk>> chunks_;
-  Index used_ = 0;     ///< entries handed out so far
-  Index free_ = none;  ///< the first of the freed entries
-  Index hand_ = 0;     ///< where the sweep stands
+  /// Moves everything to an array of another size; false where there is no memory for one.
+  bool resize(std::size_t wanted) noexcept {
+    const Cell* const from = cells();
+    for (std::size_t homes = wanted;; homes *= 2) {
+      const std::size_t count = cell_count(homes);
+      Cell* const to = static_cast<Cell*>(std::calloc(count, sizeof(Cell)));  // empty: all zero
+      if (!to) return false;
+      Index end = 0;
+      Index hand = 0;
+      std::size_t left = size_;
+      for (Index at = 0; left > 0 && end + 1 < count; ++at) {
+        if (!from[at].rule) continue;
+        end = std::max(end, home(from[at].tag, homes));
+        if (at <= hand_) hand = end;
+        relocate(to + end, from + at, 1);
+        ++end;
+        --left;
+      }
+      if (left > 0) {  // a run too long for the end
+        std::free(to);
+        continue;
+      }
+      std::free(cells());
+      cells_.store(to, std::memory_order_relaxed);
+      homes_.store(homes, std::memory_order_relaxed);
+      hand_ = hand;
+      return true;
+    }
+  }
+
+  std::atomic<Cell*> cells_{nullptr};
+  std::atomic<std::size_t> homes_{0};
   std::size_t size_ = 0;
+  std::size_t hand_ = 0;  ///< where the sweep stands
   std::size_t outside_bytes_ = 0;
 };
 

@@ -12,6 +12,7 @@ Table::Table() : Table(Settings{}) {}
 Table::~Table() = default;
 
 std::uint64_t Table::hash_of(const Subject& subject) const noexcept {
+  if (subject.hash) return *subject.hash;
   // The rule is part of the name; as a change of the secret it costs nothing.
   const HashKey key{settings_.hash_key.first, settings_.hash_key.second ^ subject.rule->id};
   return keyed_hash(key, subject.key);
@@ -19,6 +20,12 @@ std::uint64_t Table::hash_of(const Subject& subject) const noexcept {
 
 Table::Shard& Table::shard_of(std::uint64_t hash) const noexcept {
   return shards_[(hash >> 32) & (settings_.shards - 1)];
+}
+
+std::uint64_t Table::prefetch(const Subject& subject) const noexcept {
+  const std::uint64_t hash = hash_of(subject);
+  shard_of(hash).states.prefetch(hash);
+  return hash;
 }
 
 /// Drops fresh states among the next few. No pointer into the shard's states survives it.

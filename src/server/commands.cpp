@@ -31,20 +31,33 @@ const Command* find_command(std::string_view name) {
   return command ? command : find_in(connection_commands(), name);
 }
 
-void run_command(CommandContext& context, const wire::Arguments& arguments,
-                 wire::ReplyWriter& reply) {
+Call prepare(const CommandContext& context, const wire::Arguments& arguments) {
   const Command* command = find_command(arguments[0]);
-  if (!command) {
+  if (!command) return {};
+  if (!fits(command->arity, arguments.size())) return {command};
+  if (!command->prefetch) return {command, true};
+  return {command, true, command->prefetch(context, arguments)};
+}
+
+void run(const Call& call, CommandContext& context, const wire::Arguments& arguments,
+         wire::ReplyWriter& reply) {
+  if (!call.command) {
     context.metrics.command_errors.add(1);
     reply.error("ERR unknown command '" + shown(arguments[0]) +
                 "'; COMMAND DOCS lists those known");
-  } else if (!fits(command->arity, arguments.size())) {
+  } else if (!call.fits) {
     context.metrics.command_errors.add(1);
-    reply.error("ERR wrong number of arguments; usage: " + std::string(command->name) + " " +
-                std::string(command->arguments));
+    reply.error("ERR wrong number of arguments; usage: " + std::string(call.command->name) + " " +
+                std::string(call.command->arguments));
   } else {
-    command->run(context, arguments, reply);
+    context.key_hash = call.key_hash;
+    call.command->run(context, arguments, reply);
   }
+}
+
+void run_command(CommandContext& context, const wire::Arguments& arguments,
+                 wire::ReplyWriter& reply) {
+  run(prepare(context, arguments), context, arguments, reply);
 }
 
 }  // namespace weir::server

@@ -1,6 +1,8 @@
 // Commands by name.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <span>
 #include <string_view>
 
@@ -19,6 +21,10 @@ struct Command {
   std::string_view summary;
   std::string_view arguments;  ///< their form, for people
   Run run;
+  /// Has the key's state fetched, for a run a little later; returns the key's hash where it can be
+  /// known. Null for commands that are seldom in a hurry.
+  using Prefetch = std::optional<std::uint64_t> (*)(const CommandContext&, const wire::Arguments&);
+  Prefetch prefetch = nullptr;
 };
 
 std::span<const Command> limiter_commands();
@@ -27,7 +33,20 @@ std::span<const Command> connection_commands();
 /// Null where there is none of the name, which may be in any case.
 const Command* find_command(std::string_view name);
 
-/// Runs the command that the arguments name; writes exactly one reply. Requires arguments.
+/// What the arguments name, and whether they may be given to it.
+struct Call {
+  const Command* command = nullptr;  ///< null where there is none
+  bool fits = false;
+  std::optional<std::uint64_t> key_hash{};  ///< where its state was fetched
+};
+/// Requires arguments. The key's state is fetched meanwhile.
+Call prepare(const CommandContext& context, const wire::Arguments& arguments);
+
+/// Runs the call; writes exactly one reply.
+void run(const Call& call, CommandContext& context, const wire::Arguments& arguments,
+         wire::ReplyWriter& reply);
+
+/// Prepares and runs at once.
 void run_command(CommandContext& context, const wire::Arguments& arguments,
                  wire::ReplyWriter& reply);
 

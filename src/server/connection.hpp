@@ -2,9 +2,11 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "server/service.hpp"
+#include "weir/algorithm/redis_cell.hpp"
 #include "wire/resp_reply.hpp"
 #include "wire/resp_request.hpp"
 
@@ -19,13 +21,26 @@ struct Connection {
   bool closing = false;  ///< QUIT: close once the replies are out
 };
 
+/// The numbers that CL.THROTTLE came with last: most clients send the same ones again and again.
+struct LastThrottle {
+  RedisCell::Call call;  ///< whatever its quantity
+  Limit::Machine::Config config;
+
+  bool is(const RedisCell::Call& other) const noexcept {
+    return call.max_burst == other.max_burst && call.count == other.count &&
+           call.period_s == other.period_s;
+  }
+};
+
 /// Everything a command runs against. One for each worker; the connection changes.
 struct CommandContext {
   Service& service;
   RuleCache& rules;
   WorkerMetrics& metrics;
   Connection* connection = nullptr;
-  Instant now{};  ///< when the bytes at hand were read
+  Instant now{};                            ///< when the bytes at hand were read
+  std::optional<std::uint64_t> key_hash{};  ///< of the command's first key, if it was fetched
+  std::optional<LastThrottle> last_throttle{};
   Grant grant{};  ///< scratch, so that the hot path need not clear one for each call
 };
 

@@ -35,11 +35,14 @@ void throttle(CommandContext& context, const Arguments& arguments, ReplyWriter& 
   const auto read = wire::read_throttle(behind_name(arguments));
   if (!read) return fail(context, reply, read.error().message);
   const RedisCell::Call call{read->max_burst, read->count, read->period_s, read->quantity};
-  const auto configured = RedisCell::configure(call);
-  if (!configured) return fail(context, reply, RedisCell::describe(configured.error()));
-
-  const Machine::Config config = *configured;
-  const Subject subject{&context.service.rules.redis_cell(), read->key, &config};
+  auto& last = context.last_throttle;
+  if (call.quantity < 0 || !last || !last->is(call)) {
+    const auto configured = RedisCell::configure(call);
+    if (!configured) return fail(context, reply, RedisCell::describe(configured.error()));
+    last = {call, *configured};
+  }
+  const Machine::Config& config = last->config;
+  const Subject subject{&context.service.rules.redis_cell(), read->key, &config, context.key_hash};
   Answer answer;
   if (call.quantity >= 0) {
     answer = context.service.table.take(subject, {context.now, call.quantity}, &context.grant);
@@ -48,8 +51,13 @@ void throttle(CommandContext& context, const Arguments& arguments, ReplyWriter& 
     answer = context.service.table.peek(subject, {context.now, 0}, &context.grant);
   }
   context.metrics.decided(*subject.rule, answer.decision.verdict, std::max<Cost>(call.quantity, 0));
-  reply.integers(RedisCell::reply(*configured, call, answer.decision, context.grant.marks[0],
-                                  answer.decided_at));
+  reply.integers(RedisCell::reply(std::get<Gcra::Config>(config), call, answer.decision,
+                                  context.grant.marks[0], answer.decided_at));
+}
+
+std::optional<std::uint64_t> fetch_throttled(const CommandContext& context,
+                                             const Arguments& arguments) {
+  return context.service.table.prefetch({&context.service.rules.redis_cell(), arguments[1]});
 }
 
 /// The fields that every decision has. Requires the map to be announced, `grant` to follow.
@@ -83,7 +91,8 @@ void take(CommandContext& context, const Arguments& arguments, ReplyWriter& repl
   const Rule* rule = find_rule(context, read->limit, reply);
   if (!rule) return;
   const Request request{context.now, read->cost, read->patience};
-  const Answer answer = context.service.table.take({rule, read->key}, request, &context.grant);
+  const Subject subject{rule, read->key, nullptr, context.key_hash};
+  const Answer answer = context.service.table.take(subject, request, &context.grant);
   context.metrics.decided(*rule, answer.decision.verdict, read->cost);
   reply.map(decision_fields);
   write_decision(answer.decision, answer.decided_at, reply);
@@ -93,6 +102,13 @@ void take(CommandContext& context, const Arguments& arguments, ReplyWriter& repl
   } else {
     reply.null();
   }
+}
+
+std::optional<std::uint64_t> fetch_taken(const CommandContext& context,
+                                         const Arguments& arguments) {
+  const Rule* rule = context.rules.known(arguments[2]);
+  if (!rule) return {};
+  return context.service.table.prefetch({rule, arguments[1]});
 }
 
 void peek(CommandContext& context, const Arguments& arguments, ReplyWriter& reply) {
@@ -195,9 +211,9 @@ void del(CommandContext& context, const Arguments& arguments, ReplyWriter& reply
 
 constexpr std::array commands{
     Command{"CL.THROTTLE", -5, true, 1, "Takes from a key as redis-cell does.",
-            "key max_burst count period [quantity]", throttle},
+            "key max_burst count period [quantity]", throttle, fetch_throttled},
     Command{"WEIR.TAKE", -3, true, 1, "Takes from a key under a limit.",
-            "key limit [COST n] [PATIENCE ms]", take},
+            "key limit [COST n] [PATIENCE ms]", take, fetch_taken},
     Command{"WEIR.PEEK", -3, false, 1, "Tells what WEIR.TAKE would answer.", "key limit [COST n]",
             peek},
     Command{"WEIR.TAKEALL", -4, true, 2, "Takes from several keys, all or none.",

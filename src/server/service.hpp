@@ -41,9 +41,14 @@ class RuleCache {
  public:
   explicit RuleCache(Rules& rules) : rules_(rules) {}
 
-  Expected<const Rule*, LimitError> find(std::string_view text) {
+  /// The rule, if a client has named it lately; else null.
+  const Rule* known(std::string_view text) const {
     const auto known = known_.find(text);
-    if (known != known_.end()) return known->second;
+    return known != known_.end() ? known->second : nullptr;
+  }
+
+  Expected<const Rule*, LimitError> find(std::string_view text) {
+    if (const Rule* rule = known(text)) return rule;
     auto found = rules_.find(text);
     if (found) {
       if (known_.size() >= most_known) known_.clear();

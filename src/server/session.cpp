@@ -157,29 +157,29 @@ void Session::answer() {
   context.now = worker_.service_.clock.now();
   std::uint64_t answered = 0;
   hungry_ = true;
-  while (begin_ + needed_ <= end_ && !connection_.closing) {
-    if (output_.size() >= worker_.limits_.output_bytes) {
-      hungry_ = false;
-      break;
+  for (bool more = true; more && !connection_.closing;) {
+    wire::ParsedRequest last;
+    const std::size_t count = parse_ahead(last);
+    more = count == worker_.ahead_.size() || last.status == wire::RequestStatus::complete;
+    for (std::size_t at = 0; at < count && !connection_.closing; ++at) {
+      if (output_.size() >= worker_.limits_.output_bytes) {
+        hungry_ = more = false;
+        needed_ = 1;  // those left are parsed again
+        break;
+      }
+      Worker::Ahead& ahead = worker_.ahead_[at];
+      begin_ = ahead.end;
+      if (ahead.arguments.empty()) continue;
+      wire::ReplyWriter reply(output_, connection_.protocol);
+      run(ahead.call, context, ahead.arguments, reply);
+      ++answered;
     }
-    const std::string_view bytes(input_.data() + begin_, end_ - begin_);
-    const wire::ParsedRequest parsed = worker_.parser_.parse(bytes, worker_.arguments_);
-    if (parsed.status == wire::RequestStatus::incomplete) {
-      needed_ = parsed.needed;
-      break;
-    }
-    wire::ReplyWriter reply(output_, connection_.protocol);
-    if (parsed.status == wire::RequestStatus::malformed) {
-      worker_.metrics_.wire_faults[static_cast<std::size_t>(kind_of(parsed.fault))].add(1);
-      reply.error("ERR Protocol error: " + worker_.parser_.explain(parsed));
+    if (hungry_ && !connection_.closing && last.status == wire::RequestStatus::malformed) {
+      worker_.metrics_.wire_faults[static_cast<std::size_t>(kind_of(last.fault))].add(1);
+      wire::ReplyWriter(output_, connection_.protocol)
+          .error("ERR Protocol error: " + worker_.parser_.explain(last));
       connection_.closing = true;
-      break;
     }
-    begin_ += parsed.consumed;
-    needed_ = 1;
-    if (worker_.arguments_.empty()) continue;
-    run_command(context, worker_.arguments_, reply);
-    ++answered;
   }
   if (answered == 0) return;
   waiting_since_ = worker_.seconds_;
@@ -187,6 +187,27 @@ void Session::answer() {
   if (++worker_.batches_ % sampled_batch == 0) {
     worker_.metrics_.took(answered, worker_.service_.clock.now() - context.now);
   }
+}
+
+/// Parses the next commands; returns how many are complete, and what the parser said last.
+std::size_t Session::parse_ahead(wire::ParsedRequest& last) {
+  std::size_t count = 0;
+  std::size_t at = begin_;
+  last.status = wire::RequestStatus::incomplete;
+  while (count < worker_.ahead_.size() && at + needed_ <= end_) {
+    Worker::Ahead& ahead = worker_.ahead_[count];
+    const std::string_view bytes(input_.data() + at, end_ - at);
+    last = worker_.parser_.parse(bytes, ahead.arguments);
+    if (last.status == wire::RequestStatus::incomplete) needed_ = last.needed;
+    if (last.status != wire::RequestStatus::complete) break;
+    needed_ = 1;
+    ahead.end = at += last.consumed;
+    if (!ahead.arguments.empty()) ahead.call = prepare(worker_.context_, ahead.arguments);
+    ++count;
+    // The words of an inline command lie in the parser and live until it parses again.
+    if (bytes.front() != '*') break;
+  }
+  return count;
 }
 
 /// Writes what there is to write without waiting; false with errno where it cannot all go now.

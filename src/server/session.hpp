@@ -42,6 +42,7 @@ class Session {
   bool interrupted(const boost::system::error_code& error) const;
   Next answer_and_write();
   void answer();
+  std::size_t parse_ahead(wire::ParsedRequest& last);
   bool write();
   bool receive_rest();
   void make_room();

@@ -1,6 +1,7 @@
 // One thread and the connections that it serves.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <boost/asio/basic_stream_socket.hpp>
 #include <boost/asio/executor_work_guard.hpp>
@@ -9,7 +10,7 @@
 #include <string>
 #include <unordered_set>
 
-#include "server/connection.hpp"
+#include "server/commands.hpp"
 #include "server/options.hpp"
 
 namespace weir::server {
@@ -63,7 +64,13 @@ class Worker {
   RuleCache rules_;
   CommandContext context_;
   wire::RequestParser parser_;
-  wire::Arguments arguments_;
+  /// Commands that are parsed, and whose states are on their way from memory, before they run.
+  struct Ahead {
+    wire::Arguments arguments;
+    Call call;
+    std::size_t end;  ///< of the command, in the input
+  };
+  std::array<Ahead, 16> ahead_;
   std::unordered_set<Session*> sessions_;
   std::uint64_t seconds_ = 0;  ///< ticks so far
   std::uint64_t batches_ = 0;  ///< answered so far

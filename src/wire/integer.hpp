@@ -9,11 +9,19 @@
 
 namespace weir::wire {
 
+/// The integer of one or two digits that `text` spells without a leading zero, if it is one.
+inline std::optional<std::int64_t> short_integer(std::string_view text) noexcept {
+  const auto digit = [&](std::size_t at) { return static_cast<unsigned>(text[at]) - '0'; };
+  if (text.size() == 1 && digit(0) <= 9) return digit(0);
+  if (text.size() == 2 && digit(0) - 1 < 9 && digit(1) <= 9) return digit(0) * 10 + digit(1);
+  return {};
+}
+
 /// The integer that `text` spells, as Redis' own string2ll has it: an optional '-', then digits
 /// without a leading zero, and nothing else: no blank, no '+', no "-0". Nothing where the text is
 /// otherwise or the number does not fit.
 inline std::optional<std::int64_t> strict_integer(std::string_view text) noexcept {
-  if (text == "0") return 0;
+  if (const auto value = short_integer(text)) return value;
   const std::size_t first_digit = text.starts_with('-') ? 1 : 0;
   if (text.size() == first_digit || text[first_digit] < '1' || text[first_digit] > '9') return {};
   std::int64_t value = 0;

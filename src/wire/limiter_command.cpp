@@ -85,6 +85,7 @@ Expected<ThrottleCommand, CommandError> read_throttle(CommandArguments arguments
   // redis-cell takes a leading '+', so clients of it may send one.
   const auto number = [&](std::size_t at, const char* what) {
     std::string_view text = arguments[at];
+    if (const auto value = short_integer(text)) return *value;
     if (text.size() > 1 && text[0] == '+' && text[1] != '-') text.remove_prefix(1);
     return trouble.number(text, what);
   };

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cstdint>
+#include <cstring>
 
 namespace weir::wire {
 namespace {
@@ -10,18 +12,40 @@ namespace {
 /// The most bytes of a number with its type and line end: type, sign, 19 digits, CR LF.
 constexpr std::size_t longest_number = 24;
 
+/// A number below 100 with its line end, for most of a decision's numbers are so short.
+struct ShortNumber {
+  std::array<char, 4> text;
+  std::uint8_t size;
+};
+
+constexpr std::array<ShortNumber, 100> short_numbers = [] {
+  std::array<ShortNumber, 100> numbers{};
+  for (unsigned value = 0; value < 100; ++value) {
+    const char tens = static_cast<char>('0' + value / 10);
+    const char ones = static_cast<char>('0' + value % 10);
+    numbers[value] = value < 10 ? ShortNumber{{ones, '\r', '\n', '\0'}, 3}
+                                : ShortNumber{{tens, ones, '\r', '\n'}, 4};
+  }
+  return numbers;
+}();
+
 /// Writes one at `to`; returns its end.
 template <typename Number>
 char* write_number(char* to, char type, Number value) {
   *to++ = type;
-  if (value >= Number{0} && value <= Number{9}) {  // as most of a decision's numbers are
-    *to++ = static_cast<char>('0' + value);
+  if (static_cast<std::uint64_t>(value) < short_numbers.size()) {
+    const ShortNumber& number = short_numbers[static_cast<std::size_t>(value)];
+    std::memcpy(to, number.text.data(), number.text.size());
+    return to + number.size;
+  }
+  if (value == static_cast<Number>(-1) && type == ':') {  // never
+    std::memcpy(to, "-1", 2);
+    to += 2;
   } else {
     to = std::to_chars(to, to + longest_number, value).ptr;
   }
-  *to++ = '\r';
-  *to++ = '\n';
-  return to;
+  std::memcpy(to, "\r\n", 2);
+  return to + 2;
 }
 
 template <typename Number>
@@ -54,14 +78,15 @@ void ReplyWriter::integer(std::int64_t value) { append_number(out_, ':', value);
 
 void ReplyWriter::integers(std::span<const std::int64_t> values) {
   constexpr std::size_t at_once = 8;
-  array(values.size());
-  while (!values.empty()) {
-    std::array<char, at_once * longest_number> buffer;
+  std::array<char, (at_once + 1) * longest_number> buffer;
+  char* end = write_number(buffer.data(), '*', values.size());
+  for (;;) {
     const std::size_t count = std::min(at_once, values.size());
-    char* end = buffer.data();
     for (const std::int64_t value : values.first(count)) end = write_number(end, ':', value);
     out_.append(buffer.data(), end);
     values = values.subspan(count);
+    if (values.empty()) return;
+    end = buffer.data();
   }
 }
 

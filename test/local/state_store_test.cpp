@@ -56,7 +56,7 @@ TEST_F(StateStoreTest, IsAMapHoweverTheHashesCollide) {
       const string key = number % 3 == 0 ? std::to_string(number)
                                          : "longer than sixteen bytes " + std::to_string(number);
       const Rule* rule = below(2) == 0 ? one_ : other_;
-      // Near the highest tag, so that runs also wrap around the end of the index.
+      // Near the highest tag, so that runs also reach the end of the array.
       const std::uint64_t hash = 0xffffffff - (number * 7 + rule->id) % hashes;
       const auto index = store.find({rule, key, hash});
       const auto known = model.find({rule, key});
@@ -74,7 +74,7 @@ TEST_F(StateStoreTest, IsAMapHoweverTheHashesCollide) {
       }
       now += static_cast<std::int64_t>(below(2));
       if (event % 50 == 0) {
-        store.sweep(Instant{Span{now}}, 1'000);
+        store.sweep(Instant{Span{now}}, 10'000);
         std::erase_if(model, [&](const auto& entry) { return entry.second <= now; });
       }
       ASSERT_EQ(store.size(), model.size()) << event;

@@ -141,6 +141,27 @@ TEST(ThreadsThatTakeAll, InOppositeOrdersNeitherLockUpNorTakeHalf) {
   EXPECT_GT(together, 0);
 }
 
+/// prefetch() is the one call that takes no lock: here arrays are replaced under its feet.
+TEST(ThreadsThatLookAhead, MayDoSoWhileOthersMakeTheTableGrowAndShrink) {
+  Rules rules;
+  const Rule* rule = rules.find("1/1ms").value();
+  Table table({.shards = 2});
+  std::atomic<std::int64_t> admitted{0};
+  on_all_threads([&](std::size_t thread) {
+    Instant now = start;
+    for (int at = 0; at < 2'000; ++at) {
+      const string key = std::to_string(thread) + ':' + std::to_string(at % 700);
+      const std::uint64_t hash = table.prefetch({rule, key});
+      now += at % 700 == 0 ? Span{5'000} : Span{1};
+      const Answer answer = table.take({rule, key, nullptr, hash}, {now});
+      if (taken(answer.decision.verdict)) admitted.fetch_add(1, std::memory_order_relaxed);
+      if (at % 700 == 0) table.sweep(now, 1'000);
+    }
+  });
+  EXPECT_GT(admitted.load(), 0);
+  EXPECT_LE(table.stats().keys, 700u * thread_count);
+}
+
 TEST(ThreadsThatGiveBack, LeaveEachGrantsUnitsReturnedOnce) {
   constexpr std::size_t calls = 2'000;
   Rules rules;

@@ -53,9 +53,11 @@ struct RedisCell {
     if (call.period_s > most_ns / ns_in_s || call.max_burst >= most_ns) return Error::too_large;
     const std::int64_t interval_ns = call.period_s * ns_in_s / call.count;
     if (interval_ns == 0) return Error::too_fast;
-    if (call.max_burst + 1 > most_ns / interval_ns) return Error::too_large;
+    // The product, not most_ns / interval_ns: this runs for every call, and divisions are slow.
+    __extension__ using Wide = __int128;
+    if (Wide{call.max_burst + 1} * interval_ns > most_ns) return Error::too_large;
     // Units above the burst are impossible and never multiplied; units given back are.
-    if (call.quantity < -most_ns / interval_ns) return Error::too_much_back;
+    if (Wide{call.quantity} * interval_ns < -most_ns) return Error::too_much_back;
     const Interval interval(Interval::Parts{interval_ns, ns_in_us});
     const Cost burst = call.max_burst + 1;
     return Gcra::Config{interval, burst, interval.times(burst)};

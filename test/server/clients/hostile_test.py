@@ -1,5 +1,6 @@
 """Bytes that no client should send: each gets an error or a close; none crashes, hangs, grows."""
 
+import re
 import time
 import unittest
 
@@ -70,6 +71,27 @@ class Hostile(unittest.TestCase):
     def test_commands_before_a_malformed_one_are_answered(self):
         self.assertTrue(self.answer(b"PING\r\nPING\r\n*1\r\n:\r\nPING\r\n").startswith(
             b"+PONG\r\n+PONG\r\n-ERR Protocol error"))
+
+    def test_a_mixed_pipeline_is_answered_alike_wherever_it_is_split(self):
+        # Framed and typed commands, long and empty ones, a change of protocol, errors, the end:
+        # commands are parsed some ahead of those that run.
+        framed = b"*5\r\n$11\r\nCL.THROTTLE\r\n$1\r\nk\r\n$1\r\n0\r\n$1\r\n1\r\n$6\r\n999999\r\n"
+        pipeline = (b"PING\r\n" + framed * 2 + b"\r\n*0\r\n" + b"ECHO 'a b'\r\n" +
+                    b"*2\r\n$4\r\nECHO\r\n$120\r\n" + b"x" * 120 + b"\r\n" + b"NOPE a\r\n" +
+                    b"HELLO 3\r\nWEIR.PEEK p 1/1s\r\n" + framed * 20 + b"DEL k\r\n" +
+                    b"*1\r\n$4\r\nQUIT\r\nPING\r\n")
+        def without_client_id(reply):
+            return re.sub(rb"(\$2\r\nid\r\n):\d+", rb"\1", reply)
+
+        whole = without_client_id(self.answer(pipeline))
+        self.assertEqual(whole.count(b"*5\r\n"), 22, whole)
+        self.assertTrue(whole.endswith(b":1\r\n+OK\r\n"), whole)
+        for at in range(1, len(pipeline)):
+            with self.weir.connect() as connection:
+                connection.sendall(pipeline[:at])
+                connection.sendall(pipeline[at:])
+                parts = without_client_id(read_to_end(connection))
+            self.assertEqual(parts, whole, at)
 
     def test_a_truncated_command_is_answered_with_a_close(self):
         for data in (b"*1\r\n$4\r\nPI", b"*2\r\n$4\r\nECHO\r\n", b"PIN", b"*", b"*1\r\n$"):

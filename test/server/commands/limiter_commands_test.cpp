@@ -34,6 +34,17 @@ TEST(ClThrottle, KeepsTheInstantWhenTheParametersChange) {
   EXPECT_THAT(server.integers("CL.THROTTLE k 19 10 10"), ElementsAre(0, 20, 9, -1, 11));
 }
 
+TEST(ClThrottle, JudgesEachCallByItsOwnNumbers) {
+  CommandRunner server;
+  EXPECT_THAT(server.error("CL.THROTTLE k 0 0 0"), HasSubstr("count and period"));
+  EXPECT_THAT(server.integers("CL.THROTTLE k 1 1 10"), ElementsAre(0, 2, 1, -1, 10));
+  EXPECT_THAT(server.error("CL.THROTTLE k -1 1 10"), HasSubstr("max_burst"));
+  EXPECT_THAT(server.integers("CL.THROTTLE k 1 1 10"), ElementsAre(0, 2, 0, -1, 20));
+  EXPECT_THAT(server.integers("CL.THROTTLE k 2 1 10"), ElementsAre(0, 3, 0, -1, 30));
+  EXPECT_THAT(server.error("CL.THROTTLE k 2 1 10 -4611686018427387904"), HasSubstr("gives back"));
+  EXPECT_THAT(server.integers("CL.THROTTLE k 2 1 20 0"), ElementsAre(0, 3, 1, -1, 30));
+}
+
 TEST(ClThrottle, APeekOfAFreshKeyKeepsNothing) {
   CommandRunner server;
   EXPECT_THAT(server.integers("CL.THROTTLE k 4 1 10 0"), ElementsAre(0, 5, 5, -1, 0));
