@@ -8,6 +8,7 @@
 #include <cstring>
 #include <memory>
 #include <new>
+#include <optional>
 #include <string_view>
 #include <utility>
 
@@ -63,6 +64,11 @@ class StateStore {
     __builtin_prefetch(reinterpret_cast<const void*>(array + at + 64));
   }
 
+  /// The most memory that keeping the name's state can ever take.
+  static std::size_t largest_bytes(const Name& name) noexcept {
+    return largest_bytes(*name.rule, name.key.size());
+  }
+
   Limit::State& state(Index index) noexcept { return cells()[index].state; }
 
   /// Requires that the name is not there. On bad_alloc nothing has changed. Moves other states.
@@ -83,12 +89,14 @@ class StateStore {
       std::memcpy(cell->key.data(), &kept, sizeof kept);
     }
     ++size_;
+    committed_ += largest_bytes(name);
     return static_cast<Index>(cell - cells());
   }
 
   /// Moves other states.
   void erase(Index index) noexcept {
     Cell* const cells = this->cells();
+    committed_ -= largest_bytes(*cells[index].rule, cells[index].key_size);
     drop(cells[index]);
     Index end = index + 1;
     while (cells[end].rule && end != home(cells[end].tag, homes())) ++end;
@@ -120,8 +128,31 @@ class StateStore {
     return erased;
   }
 
+  /// Calls action(rule, key, state) for about `budget` states, those with the least hashes from
+  /// `from` on; returns where to go on, or nothing at the end. Who goes on so sees every state that
+  /// is there all the time exactly once, whatever comes and goes meanwhile.
+  template <typename Do>
+  std::optional<std::uint32_t> visit(std::uint32_t from, std::size_t budget, Do&& action) const {
+    if (size_ == 0) return {};
+    std::uint32_t last = from;
+    for (Index at = home(from, homes()); at < cell_count(homes()); ++at) {
+      const Cell& cell = cells()[at];
+      if (!cell.rule || cell.tag < from) continue;
+      if (budget == 0 && cell.tag != last) return cell.tag;
+      action(*cell.rule, key_of(cell), cell.state);
+      last = cell.tag;
+      if (budget > 0) --budget;
+    }
+    return {};
+  }
+
   std::size_t size() const noexcept { return size_; }
-  std::size_t bytes() const noexcept { return cell_count(homes()) * sizeof(Cell) + outside_bytes_; }
+  /// What the states that are kept may ever take.
+  std::size_t committed() const noexcept { return committed_; }
+  /// What the array and the keys take now, and the states' own memory at most.
+  std::size_t bytes() const noexcept {
+    return std::max(cell_count(homes()) * sizeof(Cell) + outside_bytes_, committed_);
+  }
 
  private:
   static constexpr std::size_t inlined = 16;
@@ -148,6 +179,13 @@ class StateStore {
     return std::max(least_homes, size * 100 / 72);
   }
 
+  static std::size_t largest_bytes(const Rule& rule, std::size_t key_size) noexcept {
+    constexpr std::size_t cell = sizeof(Cell) * 102 / 72 + 1;  // with its share of empty ones
+    constexpr std::size_t block = 16;  // what an allocation costs beside its bytes
+    const std::size_t outside = key_size > inlined ? key_size + block : 0;
+    return cell + outside + rule.state_bytes_elsewhere;
+  }
+
   Cell* cells() const noexcept { return cells_.load(std::memory_order_relaxed); }
   std::size_t homes() const noexcept { return homes_.load(std::memory_order_relaxed); }
 
@@ -162,10 +200,12 @@ class StateStore {
     return kept;
   }
 
+  static std::string_view key_of(const Cell& cell) noexcept {
+    return {cell.key_size > inlined ? outside_of(cell) : cell.key.data(), cell.key_size};
+  }
+
   static bool matches(const Cell& cell, const Name& name) noexcept {
-    if (cell.rule != name.rule || cell.key_size != name.key.size()) return false;
-    const char* kept = cell.key_size > inlined ? outside_of(cell) : cell.key.data();
-    return std::memcmp(kept, name.key.data(), name.key.size()) == 0;
+    return cell.rule == name.rule && key_of(cell) == name.key;
   }
 
   void drop(Cell& cell) noexcept {
@@ -227,6 +267,7 @@ class StateStore {
   std::size_t size_ = 0;
   std::size_t hand_ = 0;  ///< where the sweep stands
   std::size_t outside_bytes_ = 0;
+  std::size_t committed_ = 0;
 };
 
 }  // namespace weir

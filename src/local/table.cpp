@@ -3,6 +3,12 @@
 #include "local/table_parts.hpp"
 
 namespace weir {
+namespace {
+
+/// Of all memory for states, what is for those that a key has to itself.
+constexpr std::size_t most_own(std::size_t max_bytes) { return max_bytes - max_bytes / 4; }
+
+}  // namespace
 
 Table::Table(const Settings& settings)
     : settings_(settings),
@@ -30,21 +36,37 @@ std::uint64_t Table::prefetch(const Subject& subject) const noexcept {
 
 /// Drops fresh states among the next few. No pointer into the shard's states survives it.
 void Table::drop_fresh(Shard& shard, std::size_t budget) {
+  const std::size_t before = shard.states.committed();
   const std::size_t dropped = shard.states.sweep(shard.now, budget);
+  if (dropped == 0) return;
   keys_.fetch_sub(dropped, std::memory_order_relaxed);
+  bytes_.fetch_sub(before - shard.states.committed(), std::memory_order_relaxed);
   shard.dropped += dropped;
 }
 
 /// At the cap, looks harder for states to drop.
-void Table::make_room(Shard& shard) {
-  if (keys_.load(std::memory_order_relaxed) >= settings_.max_keys) drop_fresh(shard, 8);
+void Table::make_room(Shard& shard, std::size_t bytes) {
+  if (keys_.load(std::memory_order_relaxed) >= settings_.max_keys ||
+      bytes_.load(std::memory_order_relaxed) + bytes > most_own(settings_.max_bytes)) {
+    drop_fresh(shard, 8);
+  }
 }
 
-/// Counts one more key; false at the cap.
-bool Table::reserve() {
-  if (keys_.fetch_add(1, std::memory_order_relaxed) < settings_.max_keys) return true;
+/// Counts one more key that may take so many bytes; false at the cap.
+bool Table::reserve(std::size_t bytes) {
+  if (keys_.fetch_add(1, std::memory_order_relaxed) < settings_.max_keys) {
+    const std::size_t before = bytes_.fetch_add(bytes, std::memory_order_relaxed);
+    if (before + bytes <= most_own(settings_.max_bytes)) return true;
+    bytes_.fetch_sub(bytes, std::memory_order_relaxed);
+  }
   keys_.fetch_sub(1, std::memory_order_relaxed);
   return false;
+}
+
+/// Gives back what reserve() counted.
+void Table::release(std::size_t bytes) {
+  keys_.fetch_sub(1, std::memory_order_relaxed);
+  bytes_.fetch_sub(bytes, std::memory_order_relaxed);
 }
 
 Answer Table::take(const Subject& subject, const Request& request, Grant* grant) {
@@ -77,11 +99,13 @@ Answer Table::take_new(Shard& shard, std::uint64_t hash, const Subject& subject,
     if (grant) note_grant<Machine>(config, state, asked.cost, decision, *grant);
     return {decision, asked.now};
   };
-  make_room(shard);
-  if (!reserve()) {
+  const StateStore::Name name{subject.rule, subject.key, hash};
+  const std::size_t bytes = StateStore::largest_bytes(name);
+  make_room(shard, bytes);
+  if (!reserve(bytes)) {
     ++shard.shared_answers;
     if (!shared_lock) shared_lock = std::unique_lock(shared_->mutex);
-    shared = shared_->open(*subject.rule, hash);
+    shared = shared_->open(*subject.rule, hash, settings_.max_bytes / 4);
     const Decision decision = shared.step(config, asked);
     return finish(decision, *shared.first);
   }
@@ -94,13 +118,13 @@ Answer Table::take_new(Shard& shard, std::uint64_t hash, const Subject& subject,
   const Decision decision = step<Machine>(config, state, asked);
   const Answer answer = finish(decision, state);
   if (!changed(config, decision.verdict, asked.cost)) {
-    keys_.fetch_sub(1, std::memory_order_relaxed);
+    release(bytes);
     return answer;
   }
   try {
-    shard.states.insert({subject.rule, subject.key, hash}, std::move(state));
+    shard.states.insert(name, std::move(state));
   } catch (...) {
-    keys_.fetch_sub(1, std::memory_order_relaxed);
+    release(bytes);
     throw;
   }
   drop_fresh(shard, 2);
@@ -160,11 +184,44 @@ bool Table::reset(const Subject& subject) {
   const std::uint64_t hash = hash_of(subject);
   Shard& shard = shard_of(hash);
   const std::lock_guard lock(shard.mutex);
-  const auto index = shard.states.find({subject.rule, subject.key, hash});
+  const StateStore::Name name{subject.rule, subject.key, hash};
+  const auto index = shard.states.find(name);
   if (index == StateStore::none) return false;
   shard.states.erase(index);
-  keys_.fetch_sub(1, std::memory_order_relaxed);
+  release(StateStore::largest_bytes(name));
   return true;
+}
+
+void Table::each(const std::function<void(const Kept&)>& show) const {
+  constexpr std::size_t at_a_time = 256;
+  for (std::size_t at = 0; at < settings_.shards; ++at) {
+    const Shard& shard = shards_[at];
+    for (std::optional<std::uint32_t> from = 0; from;) {
+      const std::lock_guard lock(shard.mutex);
+      from = shard.states.visit(
+          *from, at_a_time, [&](const Rule& rule, std::string_view key, const Limit::State& state) {
+            show({rule, key, state});
+          });
+    }
+  }
+}
+
+Table::Restored Table::restore(const Subject& subject, Limit::State&& state, Instant now) {
+  const std::uint64_t hash = hash_of(subject);
+  const StateStore::Name name{subject.rule, subject.key, hash};
+  const std::size_t bytes = StateStore::largest_bytes(name);
+  Shard& shard = shard_of(hash);
+  const std::lock_guard lock(shard.mutex);
+  if (Machine::fresh_at(config_of(subject), state) <= shard.advance(now)) return Restored::fresh;
+  if (shard.states.find(name) != StateStore::none) return Restored::kept;
+  if (!reserve(bytes)) return Restored::no_room;
+  try {
+    shard.states.insert(name, std::move(state));
+  } catch (...) {
+    release(bytes);
+    throw;
+  }
+  return Restored::kept;
 }
 
 void Table::sweep(Instant now, std::size_t budget) {

@@ -107,14 +107,17 @@ class Table::SharedStates {
     return {one, one == two ? nullptr : two, true};
   }
 
-  /// The same, made where there are none.
-  Held open(const Rule& rule, std::uint64_t hash) {
+  /// The same, made where there are none, of at most so many bytes for all rules.
+  Held open(const Rule& rule, std::uint64_t hash, std::size_t most_bytes) {
     if (!sets_.contains(rule.id)) {
       const std::size_t share = sets_.size() < 64 ? 1 : 256;
       const std::size_t fit = shared_bytes / rule.limit.largest_state_bytes();
-      const std::size_t size = std::clamp<std::size_t>(fit, 256, shared_states) / share;
-      sets_.emplace(rule.id, std::vector<Limit::State>(std::max<std::size_t>(size, 1)));
-      bytes_ += size * sizeof(Limit::State);
+      const std::size_t usual = std::clamp<std::size_t>(fit, 256, shared_states) / share;
+      const std::size_t left = most_bytes > bytes_ ? most_bytes - bytes_ : 0;
+      const std::size_t size =
+          std::max<std::size_t>(1, std::min(usual, left / rule.limit.largest_state_bytes()));
+      sets_.emplace(rule.id, std::vector<Limit::State>(size));
+      bytes_ += size * rule.limit.largest_state_bytes();
       exist_.store(true, std::memory_order_release);
     }
     return find(rule, hash);

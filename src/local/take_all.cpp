@@ -108,7 +108,9 @@ Table::Joint Table::lock_all(const std::vector<Place>& places, Instant now) {
   }
   for (Shard* shard : shards) {
     shard->advance(joint.now);
-    make_room(*shard);
+  }
+  for (const Place& place : places) {
+    make_room(*place.shard, StateStore::largest_bytes(place.name()));
   }
   if (shared_->exist()) joint.shared.lock();
   return joint;
@@ -121,11 +123,11 @@ void Table::settle(Place& place, Joint& joint) {
     place.held = {&place.shard->states.state(index)};
     return;
   }
-  place.reserved = reserve();
+  place.reserved = reserve(StateStore::largest_bytes(place.name()));
   if (!place.reserved) {
     ++place.shard->shared_answers;
     if (!joint.shared) joint.shared.lock();
-    place.held = shared_->open(*place.subject.rule, place.hash);
+    place.held = shared_->open(*place.subject.rule, place.hash, settings_.max_bytes / 4);
     return;
   }
   Held shared;
@@ -141,7 +143,7 @@ void Table::settle(Place& place, Joint& joint) {
 void Table::keep(Place& place, Verdict verdict) {
   if (!place.reserved) return;
   if (!changed(place.config(), verdict, place.cost)) {
-    keys_.fetch_sub(1, std::memory_order_relaxed);
+    release(StateStore::largest_bytes(place.name()));
     return;
   }
   place.shard->states.insert(place.name(), std::move(place.state));

@@ -19,6 +19,8 @@ struct Rule {
   std::string name;
   Limit limit;
   bool named;  ///< by the operator, rather than by a request
+  /// The memory that a state can come to own beside itself.
+  std::size_t state_bytes_elsewhere = limit.largest_state_bytes() - sizeof(Limit::State);
 };
 
 /// Every rule that a process knows. Rules live as long as the registry.

@@ -3,6 +3,9 @@
 
 #include <atomic>
 #include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <span>
@@ -56,6 +59,9 @@ class Table {
  public:
   struct Settings {
     std::size_t max_keys = 1'000'000;
+    /// Of memory for states, a quarter of it for shared ones. A key counts with the most that its
+    /// state can ever take. A kilobyte for each shard comes on top.
+    std::size_t max_bytes = std::numeric_limits<std::size_t>::max();
     std::size_t shards = 64;  ///< a power of two
     HashKey hash_key = HashKey::random();
   };
@@ -98,9 +104,24 @@ class Table {
   /// Drops fresh states, looking at up to `budget` states; for a host that is idle.
   void sweep(Instant now, std::size_t budget);
 
+  /// A state as it is kept.
+  struct Kept {
+    const Rule& rule;
+    std::string_view key;
+    const Limit::State& state;
+  };
+  /// Shows every state that is kept all the time, in no order; none twice. A few at a time are shown
+  /// under their lock, so `show` must be quick and leave the table alone. Shared states are not shown.
+  void each(const std::function<void(const Kept&)>& show) const;
+
+  enum class Restored : std::uint8_t { kept, fresh, no_room };
+  /// Keeps a state that was shown before, to this process or another. A key that is known already
+  /// keeps the state it has.
+  Restored restore(const Subject& subject, Limit::State&& state, Instant now);
+
   struct Stats {
     std::size_t keys = 0;
-    std::size_t bytes = 0;             ///< of states, keys and index
+    std::size_t bytes = 0;             ///< of states and keys, the states' own at their largest
     std::uint64_t dropped = 0;         ///< fresh states dropped
     std::uint64_t shared_answers = 0;  ///< decided on shared states, for want of room
   };
@@ -116,8 +137,9 @@ class Table {
   std::uint64_t hash_of(const Subject& subject) const noexcept;
   Shard& shard_of(std::uint64_t hash) const noexcept;
   void drop_fresh(Shard& shard, std::size_t budget);
-  void make_room(Shard& shard);
-  bool reserve();
+  void make_room(Shard& shard, std::size_t bytes);
+  bool reserve(std::size_t bytes);
+  void release(std::size_t bytes);
   Answer take_new(Shard& shard, std::uint64_t hash, const Subject& subject, const Request& request,
                   Grant* grant);
   Joint lock_all(const std::vector<Place>& places, Instant now);
@@ -130,6 +152,7 @@ class Table {
   std::unique_ptr<Shard[]> shards_;
   std::unique_ptr<SharedStates> shared_;
   std::atomic<std::size_t> keys_{0};
+  std::atomic<std::size_t> bytes_{0};  ///< that the keys may come to take
   std::atomic<std::size_t> swept_{0};  ///< the shard that sweep() goes on with
 };
 

@@ -1,0 +1,25 @@
+// A state as a row of integers, for what outlives the process.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "weir/limit.hpp"
+
+namespace weir {
+
+/// Appends the state's form: a number that tells the algorithm, then the state's fields. All are
+/// within 2^53 of zero, so that any language can hold them.
+///
+///   0 token bucket     repaid_at, rest            3 sliding window  newest, counters...
+///   1 leaky bucket     drained_at, rest           4 sliding log     instants, oldest first...
+///   2 fixed window     window, used               5 several terms   {blocked_until, length, form}...
+void write_form(const Limit::State& state, std::vector<std::int64_t>& form);
+
+/// The state that has this form; none where no state has. Any integers may be given, and whatever
+/// comes back is safe to step under any limit.
+std::optional<Limit::State> read_form(std::span<const std::int64_t> form);
+
+}  // namespace weir
