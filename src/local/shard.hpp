@@ -128,20 +128,21 @@ class StateStore {
     return erased;
   }
 
-  /// Calls action(rule, key, state) for about `budget` states, those with the least hashes from
-  /// `from` on; returns where to go on, or nothing at the end. Who goes on so sees every state that
-  /// is there all the time exactly once, whatever comes and goes meanwhile.
+  /// Calls action(rule, key, state) for the states with the least hashes from `from` on, until it
+  /// returns false; returns where to go on, or nothing at the end. Who goes on so sees every state
+  /// that is there all the time exactly once, whatever comes and goes meanwhile: states with one
+  /// hash are never parted, even where the action wants to stop.
   template <typename Do>
-  std::optional<std::uint32_t> visit(std::uint32_t from, std::size_t budget, Do&& action) const {
+  std::optional<std::uint32_t> visit(std::uint32_t from, Do&& action) const {
     if (size_ == 0) return {};
+    bool more = true;
     std::uint32_t last = from;
     for (Index at = home(from, homes()); at < cell_count(homes()); ++at) {
       const Cell& cell = cells()[at];
       if (!cell.rule || cell.tag < from) continue;
-      if (budget == 0 && cell.tag != last) return cell.tag;
-      action(*cell.rule, key_of(cell), cell.state);
+      if (!more && cell.tag != last) return cell.tag;
       last = cell.tag;
-      if (budget > 0) --budget;
+      more = action(*cell.rule, key_of(cell), cell.state) && more;
     }
     return {};
   }

@@ -192,18 +192,16 @@ bool Table::reset(const Subject& subject) {
   return true;
 }
 
-void Table::each(const std::function<void(const Kept&)>& show) const {
-  constexpr std::size_t at_a_time = 256;
-  for (std::size_t at = 0; at < settings_.shards; ++at) {
-    const Shard& shard = shards_[at];
-    for (std::optional<std::uint32_t> from = 0; from;) {
-      const std::lock_guard lock(shard.mutex);
-      from = shard.states.visit(
-          *from, at_a_time, [&](const Rule& rule, std::string_view key, const Limit::State& state) {
-            show({rule, key, state});
-          });
-    }
-  }
+bool Table::each(Cursor& cursor, const std::function<bool(const Kept&)>& show) const {
+  if (cursor.shard >= settings_.shards) return false;
+  const Shard& shard = shards_[cursor.shard];
+  const std::lock_guard lock(shard.mutex);
+  const auto next = shard.states.visit(
+      cursor.from, [&](const Rule& rule, std::string_view key, const Limit::State& state) {
+        return show({rule, key, state});
+      });
+  cursor = next ? Cursor{cursor.shard, *next} : Cursor{cursor.shard + 1, 0};
+  return cursor.shard < settings_.shards;
 }
 
 Table::Restored Table::restore(const Subject& subject, Limit::State&& state, Instant now) {

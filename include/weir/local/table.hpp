@@ -110,9 +110,15 @@ class Table {
     std::string_view key;
     const Limit::State& state;
   };
-  /// Shows every state that is kept all the time, in no order; none twice. A few at a time are shown
-  /// under their lock, so `show` must be quick and leave the table alone. Shared states are not shown.
-  void each(const std::function<void(const Kept&)>& show) const;
+  /// Where a look at all states stands.
+  struct Cursor {
+    std::size_t shard = 0;
+    std::uint32_t from = 0;
+  };
+  /// Shows the next states, under their lock, until `show` returns false; false once all were
+  /// shown. Until then every state that is kept all the time is shown exactly once, in no order;
+  /// shared states are not. `show` must be quick and leave the table alone.
+  bool each(Cursor& cursor, const std::function<bool(const Kept&)>& show) const;
 
   enum class Restored : std::uint8_t { kept, fresh, no_room };
   /// Keeps a state that was shown before, to this process or another. A key that is known already

@@ -1,0 +1,201 @@
+#include "server/snapshot.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <string>
+#include <thread>
+
+namespace weir::server {
+namespace {
+
+using std::string;
+using testing::HasSubstr;
+
+constexpr Instant now{std::chrono::seconds{1'795'000'000}};
+
+class Snapshot : public testing::Test {
+ protected:
+  Snapshot() {
+    string folder = testing::TempDir() + "weir-snapshot-XXXXXX";
+    folder_ = ::mkdtemp(folder.data());
+    path_ = folder_ / "states";
+    (void)rules_.add({"login", "5/1h"});
+  }
+  ~Snapshot() override { std::filesystem::remove_all(folder_); }
+
+  void fill(Table& table) {
+    const Rule* const rules[] = {rules_.find("@login").value(), &rules_.redis_cell(),
+                                 rules_.find("sliding-log 7/1h").value(),
+                                 rules_.find("9/1h block 1h & sliding-window 8/1h").value()};
+    for (int call = 0; call < 3'000; ++call) {
+      string key = std::to_string(call % 211);
+      if (call % 2 == 0) key += string("\0\r\n a long key of many bytes", 28);
+      (void)table.take({rules[call % 4], key}, {now + Span{call}});
+    }
+  }
+
+  string written(const Table& table) {
+    const auto done = write_snapshot(table, now, path_);
+    EXPECT_TRUE(done) << done.error().message;
+    std::ifstream file(path_, std::ios::binary);
+    return {std::istreambuf_iterator<char>(file), {}};
+  }
+
+  static string error_of(const string& bytes) {
+    Rules rules;
+    Table table;
+    std::istringstream stream(bytes);
+    const auto read = read_snapshot(stream, "s", rules, table, now);
+    EXPECT_EQ(table.stats().keys, 0u);
+    return read ? "no error" : read.error().message;
+  }
+
+  std::filesystem::path folder_;
+  std::filesystem::path path_;
+  Rules rules_;
+};
+
+TEST_F(Snapshot, AServerThatReadsItAnswersAsTheOneThatWroteIt) {
+  Table first;
+  fill(first);
+  const auto done = write_snapshot(first, now, path_);
+  ASSERT_TRUE(done);
+  EXPECT_EQ(done->states, first.stats().keys);
+  EXPECT_EQ(done->bytes, std::filesystem::file_size(path_));
+  EXPECT_FALSE(std::filesystem::exists(path_.string() + ".new"));
+
+  Rules rules;
+  ASSERT_TRUE(rules.add({"other", "1/1s"}));
+  ASSERT_TRUE(rules.add({"login", "5/1h"}));
+  Table second;
+  const auto read = read_snapshot(path_, rules, second, now);
+  ASSERT_TRUE(read) << read.error().message;
+  EXPECT_EQ(read->kept, first.stats().keys);
+  EXPECT_EQ(read->written_at, now);
+  const Limit::Machine::Config ten = Limit::parse("10/1h").value().config();
+  const Instant later = now + std::chrono::milliseconds(10);  // no table's clock is ahead of it
+  for (int key = 0; key < 250; ++key) {
+    const string name = std::to_string(key);
+    for (const char* limit :
+         {"@login", "sliding-log 7/1h", "9/1h block 1h & sliding-window 8/1h"}) {
+      ASSERT_EQ(first.take({rules_.find(limit).value(), name}, {later}).decision,
+                second.take({rules.find(limit).value(), name}, {later}).decision)
+          << limit << ' ' << key;
+    }
+    ASSERT_EQ(first.take({&rules_.redis_cell(), name, &ten}, {later}).decision,
+              second.take({&rules.redis_cell(), name, &ten}, {later}).decision);
+  }
+}
+
+TEST_F(Snapshot, CutAnywhereItIsRefusedWhole) {
+  Table table;
+  for (int key = 0; key < 20; ++key) {
+    (void)table.take({rules_.find("@login").value(), std::to_string(key)}, {now});
+  }
+  const string bytes = written(table);
+  for (std::size_t size = 0; size < bytes.size(); ++size) {
+    EXPECT_THAT(error_of(bytes.substr(0, size)),
+                testing::AnyOf(HasSubstr("ends too early"), HasSubstr("is no snapshot"),
+                               HasSubstr("has a format")))
+        << size;
+  }
+  EXPECT_THAT(error_of(bytes + "x"), HasSubstr("goes on behind its end"));
+}
+
+TEST_F(Snapshot, WithOneBitWrongItIsRefusedWhole) {
+  Table table;
+  for (int key = 0; key < 20; ++key) {
+    (void)table.take({rules_.find("@login").value(), std::to_string(key)}, {now});
+  }
+  const string bytes = written(table);
+  for (std::size_t at = 0; at < bytes.size(); ++at) {
+    for (const char bit : {'\x01', '\x80'}) {
+      string wrong = bytes;
+      wrong[at] = static_cast<char>(wrong[at] ^ bit);
+      EXPECT_THAT(error_of(wrong), HasSubstr("the snapshot s ")) << at;
+    }
+  }
+}
+
+TEST_F(Snapshot, OfAnotherProgramOrReleaseSaysSo) {
+  EXPECT_THAT(error_of(""), HasSubstr("is no snapshot of weir"));
+  EXPECT_THAT(error_of("REDIS0011\xfa and so on"), HasSubstr("is no snapshot of weir"));
+  EXPECT_THAT(error_of("weir snapshot 2\n"), HasSubstr("does not know"));
+  Rules rules;
+  Table table;
+  const auto read = read_snapshot((folder_ / "none").string(), rules, table, now);
+  ASSERT_FALSE(read);
+  EXPECT_THAT(read.error().message, HasSubstr("No such file"));
+}
+
+TEST_F(Snapshot, KeepsWhatAChangedServerStillKnows) {
+  Table first;
+  (void)first.take({rules_.find("@login").value(), "alice", nullptr}, {now, 5});
+  (void)first.take({rules_.find("1/1s").value(), "bob"}, {now});
+  (void)first.take({rules_.find("2/1h").value(), "carol"}, {now});
+  (void)written(first);
+
+  Rules without;
+  Table second;
+  const auto read = read_snapshot(path_, without, second, now + std::chrono::seconds(5));
+  ASSERT_TRUE(read);
+  EXPECT_EQ(read->no_rule, 1u);  // login is no more
+  EXPECT_EQ(read->fresh, 1u);    // bob has waited long enough
+  EXPECT_EQ(read->kept, 1u);
+
+  Rules changed;  // the name keeps the state, whatever the numbers
+  ASSERT_TRUE(changed.add({"login", "6/1h"}));
+  Table third;
+  ASSERT_TRUE(read_snapshot(path_, changed, third, now));
+  EXPECT_EQ(third.take({changed.find("@login").value(), "alice"}, {now, 5}).decision.verdict,
+            Verdict::denied);
+}
+
+TEST_F(Snapshot, WrittenUnderTrafficHoldsEveryKeyThatWasThere) {
+  Table table;
+  const Rule* login = rules_.find("@login").value();
+  for (int key = 0; key < 5'000; ++key) {
+    (void)table.take({login, "old" + std::to_string(key)}, {now, 5});
+  }
+  std::atomic<bool> enough{false};
+  std::thread traffic([&] {
+    for (int key = 0; !enough; ++key) {
+      (void)table.take({login, "new" + std::to_string(key % 50'000)}, {now});
+      (void)table.reset({login, "new" + std::to_string(key / 2 % 50'000)});
+    }
+  });
+  for (int turn = 0; turn < 5; ++turn) {
+    ASSERT_TRUE(write_snapshot(table, now, path_));
+    Table read;
+    ASSERT_TRUE(read_snapshot(path_, rules_, read, now));
+    for (int key = 0; key < 5'000; ++key) {
+      ASSERT_EQ(read.take({login, "old" + std::to_string(key)}, {now}).decision.verdict,
+                Verdict::denied);
+    }
+  }
+  enough = true;
+  traffic.join();
+}
+
+TEST_F(Snapshot, ThatCannotBeWrittenLeavesTheOldOne) {
+  Table table;
+  (void)table.take({rules_.find("@login").value(), "alice"}, {now});
+  const string before = written(table);
+  std::filesystem::create_directory(path_.string() + ".new");
+  const auto failed = write_snapshot(table, now, path_);
+  ASSERT_FALSE(failed);
+  EXPECT_THAT(failed.error().message, HasSubstr("cannot create the snapshot " + path_.string()));
+  std::filesystem::remove(path_.string() + ".new");
+  EXPECT_EQ(written(table), before);
+  EXPECT_THAT(write_snapshot(table, now, folder_ / "none" / "x").error().message,
+              HasSubstr("No such file or directory"));
+}
+
+}  // namespace
+}  // namespace weir::server
