@@ -31,4 +31,8 @@ const Command* find_command(std::string_view name);
 void run_command(CommandContext& context, const wire::Arguments& arguments,
                  wire::ReplyWriter& reply);
 
+/// The same for a client that has not shown the password yet: AUTH, HELLO and QUIT alone.
+void run_before_password(CommandContext& context, const wire::Arguments& arguments,
+                         wire::ReplyWriter& reply);
+
 }  // namespace weir::server

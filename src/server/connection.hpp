@@ -16,7 +16,8 @@ struct Connection {
   wire::Protocol protocol = wire::Protocol::resp2;
   std::string name;
   std::string peer;
-  bool closing = false;  ///< QUIT: close once the replies are out
+  bool authenticated = true;  ///< or nobody is asked for a password
+  bool closing = false;       ///< QUIT: close once the replies are out
 };
 
 /// Everything a command runs against. One for each worker; the connection changes.
@@ -25,8 +26,9 @@ struct CommandContext {
   RuleCache& rules;
   WorkerMetrics& metrics;
   Connection* connection = nullptr;
-  Instant now{};  ///< when the bytes at hand were read
-  Grant grant{};  ///< scratch, so that the hot path need not clear one for each call
+  Instant now{};           ///< when the bytes at hand were read
+  std::uint64_t turn = 0;  ///< commands that may be answered now; RESET ends it before its time
+  Grant grant{};           ///< scratch, so that the hot path need not clear one for each call
 };
 
 }  // namespace weir::server

@@ -22,6 +22,16 @@ void fail(CommandContext& context, ReplyWriter& reply, std::string_view message)
   reply.error("ERR " + std::string(message));
 }
 
+/// Whether the key is one that is kept; false after an error reply.
+bool fits(CommandContext& context, std::string_view key, ReplyWriter& reply) {
+  const std::size_t most = context.service.key_bytes;
+  if (key.size() <= most) [[likely]]
+    return true;
+  context.metrics.hit(LimitHit::key_bytes);
+  fail(context, reply, "key: expected at most " + std::to_string(most) + " bytes");
+  return false;
+}
+
 /// The rule that the client means; null after an error reply.
 const Rule* find_rule(CommandContext& context, std::string_view limit, ReplyWriter& reply) {
   auto found = context.rules.find(limit);
@@ -34,6 +44,7 @@ const Rule* find_rule(CommandContext& context, std::string_view limit, ReplyWrit
 void throttle(CommandContext& context, const Arguments& arguments, ReplyWriter& reply) {
   const auto read = wire::read_throttle(behind_name(arguments));
   if (!read) return fail(context, reply, read.error().message);
+  if (!fits(context, read->key, reply)) return;
   const RedisCell::Call call{read->max_burst, read->count, read->period_s, read->quantity};
   const auto configured = RedisCell::configure(call);
   if (!configured) return fail(context, reply, RedisCell::describe(configured.error()));
@@ -81,7 +92,7 @@ void take(CommandContext& context, const Arguments& arguments, ReplyWriter& repl
   const auto read = wire::read_take(behind_name(arguments));
   if (!read) return fail(context, reply, read.error().message);
   const Rule* rule = find_rule(context, read->limit, reply);
-  if (!rule) return;
+  if (!rule || !fits(context, read->key, reply)) return;
   const Request request{context.now, read->cost, read->patience};
   const Answer answer = context.service.table.take({rule, read->key}, request, &context.grant);
   context.metrics.decided(*rule, answer.decision.verdict, read->cost);
@@ -99,7 +110,7 @@ void peek(CommandContext& context, const Arguments& arguments, ReplyWriter& repl
   const auto read = wire::read_peek(behind_name(arguments));
   if (!read) return fail(context, reply, read.error().message);
   const Rule* rule = find_rule(context, read->limit, reply);
-  if (!rule) return;
+  if (!rule || !fits(context, read->key, reply)) return;
   const Answer answer = context.service.table.peek({rule, read->key}, {context.now, read->cost});
   reply.map(decision_fields);
   write_decision(answer.decision, answer.decided_at, reply);
@@ -114,7 +125,7 @@ void take_all(CommandContext& context, const Arguments& arguments, ReplyWriter& 
   const std::size_t count = read->keys.size();
   for (std::size_t at = 0; at < count; ++at) {
     const Rule* rule = find_rule(context, read->limits[at], reply);
-    if (!rule) return;
+    if (!rule || !fits(context, read->keys[at], reply)) return;
     claims[at] = {{rule, read->keys[at]}, read->costs[at]};
   }
   std::array<Grant, Table::most_claims> grants;
@@ -150,7 +161,7 @@ void cancel(CommandContext& context, const Arguments& arguments, ReplyWriter& re
   const auto read = wire::read_cancel(behind_name(arguments));
   if (!read) return fail(context, reply, read.error().message);
   const Rule* rule = find_rule(context, read->limit, reply);
-  if (!rule) return;
+  if (!rule || !fits(context, read->key, reply)) return;
   const auto token = read_grant_token(read->grant, rule->limit.terms().size());
   if (!token || token->grant.cost > Machine::capacity(rule->limit.config())) {
     return fail(context, reply, "grant: expected the grant that WEIR.TAKE gave for this limit");
@@ -166,7 +177,7 @@ void refund(CommandContext& context, const Arguments& arguments, ReplyWriter& re
   const auto read = wire::read_refund(behind_name(arguments));
   if (!read) return fail(context, reply, read.error().message);
   const Rule* rule = find_rule(context, read->limit, reply);
-  if (!rule) return;
+  if (!rule || !fits(context, read->key, reply)) return;
   Cost back = 0;
   if (!read->id || context.service.spent_ids.spend({rule->id, read->key, *read->id})) {
     // More than the capacity is never owed to one key.
@@ -180,12 +191,15 @@ void reset(CommandContext& context, const Arguments& arguments, ReplyWriter& rep
   const auto read = wire::read_reset(behind_name(arguments));
   if (!read) return fail(context, reply, read.error().message);
   const Rule* rule = find_rule(context, read->limit, reply);
-  if (!rule) return;
+  if (!rule || !fits(context, read->key, reply)) return;
   reply.integer(context.service.table.reset({rule, read->key}) ? 1 : 0);
 }
 
 /// As one forgets a key of redis-cell.
 void del(CommandContext& context, const Arguments& arguments, ReplyWriter& reply) {
+  for (const std::string_view key : behind_name(arguments)) {
+    if (!fits(context, key, reply)) return;
+  }
   std::int64_t forgotten = 0;
   for (const std::string_view key : behind_name(arguments)) {
     if (context.service.table.reset({&context.service.rules.redis_cell(), key})) ++forgotten;

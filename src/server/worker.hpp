@@ -9,8 +9,10 @@
 #include <string>
 #include <unordered_set>
 
+#include "server/client_addresses.hpp"
 #include "server/connection.hpp"
 #include "server/options.hpp"
+#include "server/tls.hpp"
 
 namespace weir::server {
 
@@ -23,6 +25,8 @@ struct Arrival {
   boost::asio::generic::stream_protocol protocol;
   int descriptor;
   std::string peer;
+  TlsContext tls{};  ///< null where the client speaks plainly
+  ClientAddresses::Seat seat{};
 };
 
 class Session;
@@ -63,6 +67,7 @@ class Worker {
   RuleCache rules_;
   CommandContext context_;
   wire::RequestParser parser_;
+  wire::RequestParser strangers_parser_;  ///< before the password
   wire::Arguments arguments_;
   std::unordered_set<Session*> sessions_;
   std::uint64_t seconds_ = 0;  ///< ticks so far
