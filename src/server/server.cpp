@@ -1,6 +1,7 @@
 #include "server/server.hpp"
 
 #include <spdlog/spdlog.h>
+#include <sys/resource.h>
 
 #include <algorithm>
 #include <boost/asio/io_context.hpp>
@@ -41,6 +42,27 @@ class RareLine {
   Clock::time_point next_ = Clock::time_point::min();
   std::uint64_t times_ = 0;
 };
+
+/// Allows as many open files as clients may need; how many clients there is room for.
+std::size_t make_room_for(std::size_t clients) {
+  constexpr rlim_t others = 256;  // listeners, logs, /metrics and its visitors, the event loops
+  rlimit files{};
+  if (::getrlimit(RLIMIT_NOFILE, &files) != 0 || files.rlim_cur == RLIM_INFINITY) return clients;
+  const rlim_t wanted = clients + others;
+  if (files.rlim_cur < wanted) {
+    files.rlim_cur = std::min(wanted, files.rlim_max);
+    ::setrlimit(RLIMIT_NOFILE, &files);
+    ::getrlimit(RLIMIT_NOFILE, &files);
+  }
+  if (files.rlim_cur >= wanted) return clients;
+  const std::size_t room = files.rlim_cur > 2 * others ? files.rlim_cur - others
+                                                       : std::max<rlim_t>(1, files.rlim_cur / 2);
+  spdlog::warn(
+      "room for {} clients, not {}: this process may open {} files; raise that (ulimit -Hn) "
+      "or lower --max-connections",
+      room, clients, files.rlim_cur);
+  return room;
+}
 
 /// The sender of a connection, where it has an address.
 std::optional<tcp::endpoint> sender_of(const Listener::Socket& socket) {
@@ -268,6 +290,7 @@ Expected<std::vector<Server::Listening>, StartError> Server::listen() {
     listening.push_back({"metrics", address_of(*acceptor, Address::Kind::tcp)});
     state_->status.emplace(state_->service, std::move(acceptor).value());
   }
+  state_->options.limits.connections = make_room_for(options.limits.connections);
   // From here on a signal drains, even when it comes before run().
   for (const int signal : {SIGTERM, SIGINT, SIGHUP}) state_->signals.add(signal);
   // OpenSSL writes to sockets whose other end may be gone.
