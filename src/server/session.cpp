@@ -59,21 +59,6 @@ void Session::start(Ptr session) {
   read(std::move(session));
 }
 
-void Session::shake_hands(Ptr session) {
-  Session& self = *session;
-  const TlsStream::Step step = self.tls_->handshake();
-  if (step == TlsStream::Step::done) return read(std::move(session));
-  if (step == TlsStream::Step::ended) {
-    self.worker_.metrics_.gave_up(WireFault::tls);
-    return close(std::move(session));  // so that the client gets the alert that says why
-  }
-  self.socket_.async_wait(
-      step == TlsStream::Step::wants_read ? Socket::wait_read : Socket::wait_write,
-      [session = std::move(session)](error_code error) mutable {
-        if (!error && !session->finishing_) shake_hands(std::move(session));
-      });
-}
-
 void Session::interrupt() {
   error_code ignored;
   socket_.cancel(ignored);
@@ -94,7 +79,8 @@ void Session::tick() {
     worker_.metrics_.hit(LimitHit::auth_timeout);
     return cut_off();
   }
-  const bool partial = begin_ < end_;
+  // Of a TLS record that began the session sees nothing yet.
+  const bool partial = begin_ < end_ || (tls_ && tls_->holds_input());
   if (!writing_ && !partial && !finishing_) {
     waiting_since_ = worker_.seconds_;
     return;
@@ -133,39 +119,6 @@ void Session::read(Ptr session) {
         session->end_ += received;
         session->hungry_ = false;
         go_on(std::move(session));
-      });
-}
-
-void Session::read_tls(Ptr session) {
-  Session& self = *session;
-  if (self.tls_->holds_input()) {
-    boost::asio::post(self.worker_.io_, [session = std::move(session)]() mutable {
-      if (!session->finishing_) receive_tls(std::move(session));
-    });
-    return;
-  }
-  self.socket_.async_wait(Socket::wait_read,
-                          [session = std::move(session)](error_code error) mutable {
-                            if (error && !session->interrupted(error)) return;
-                            if (!session->finishing_) receive_tls(std::move(session));
-                          });
-}
-
-void Session::receive_tls(Ptr session) {
-  Session& self = *session;
-  self.make_room();
-  const auto [step, received] = self.tls_->read(std::span(self.input_).subspan(self.end_));
-  if (step == TlsStream::Step::ended) return;
-  if (step == TlsStream::Step::done || self.worker_.draining_) {
-    self.end_ += received;
-    self.hungry_ = false;
-    return go_on(std::move(session));
-  }
-  self.socket_.async_wait(
-      step == TlsStream::Step::wants_read ? Socket::wait_read : Socket::wait_write,
-      [session = std::move(session)](error_code error) mutable {
-        if (error && !session->interrupted(error)) return;
-        if (!session->finishing_) receive_tls(std::move(session));
       });
 }
 
@@ -340,25 +293,14 @@ bool Session::write() {
       return false;
     }
   }
-  sent_ = 0;
-  output_.clear();
-  if (output_.capacity() > input_at_ease) output_.shrink_to_fit();
+  forget_output();
   return true;
 }
 
-bool Session::write_tls() {
-  while (sent_ < output_.size()) {
-    const auto [step, written] = tls_->write(std::string_view(output_).substr(sent_));
-    sent_ += written;
-    if (step != TlsStream::Step::done) {
-      errno = step == TlsStream::Step::wants_write ? EAGAIN : EPIPE;
-      return false;
-    }
-  }
+void Session::forget_output() {
   sent_ = 0;
   output_.clear();
   if (output_.capacity() > input_at_ease) output_.shrink_to_fit();
-  return true;
 }
 
 /// While draining: takes what has already arrived; false when there is no more.

@@ -54,6 +54,7 @@ class Session {
   void count_turn();
   bool write();
   bool write_tls();
+  void forget_output();
   bool receive_rest();
   bool is_stranger() const;
   void cut_off();

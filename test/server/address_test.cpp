@@ -31,10 +31,27 @@ TEST(Address, ReadsBackAsItIsPrinted) {
 }
 
 TEST(Address, IsRefusedWithWhatWasExpected) {
-  for (const char* text :
-       {"", "7379", ":7379", "localhost", "localhost:", "localhost:65536", "localhost:-1",
-        "localhost:+1", "localhost:1x", "localhost: 1", "::1:7379", "[::1]", "[]:1", "[:1", "a]:1",
-        "[localhost]:1", "tls:443", "tls::443", "a b:1", "unix:", "tls:unix:/run/x"}) {
+  for (const char* text : {"",
+                           "7379",
+                           ":7379",
+                           "localhost",
+                           "localhost:",
+                           "localhost:65536",
+                           "localhost:-1",
+                           "localhost:+1",
+                           "localhost:1x",
+                           "localhost: 1",
+                           "::1:7379",
+                           "[::1]",
+                           "[]:1",
+                           "[:1",
+                           "a]:1",
+                           "[localhost]:1",
+                           "tls:443",
+                           "tls::443",
+                           "a b:1",
+                           "unix:",
+                           "tls:unix:/run/x"}) {
     const auto address = read_address(text);
     ASSERT_FALSE(address) << text;
     EXPECT_THAT(address.error().message, HasSubstr("expected HOST:PORT")) << text;

@@ -229,7 +229,8 @@ class AskElsewhere(unittest.TestCase):
                 done = self.ask(address, *options)
                 self.assertEqual((done.returncode, done.stdout), (code, ""), done.stderr)
                 self.assertIn(expected, done.stderr)
-        missing = weir("take", "a", "5/1m", "--server", self.path, "--password-file", "/nonexistent")
+        missing = weir("take", "a", "5/1m", "--server", self.path, "--password-file",
+                       "/nonexistent")
         self.assertEqual(missing.returncode, 2)
         self.assertIn("cannot read the password", missing.stderr)
 

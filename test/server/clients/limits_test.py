@@ -36,11 +36,13 @@ class Limits(unittest.TestCase):
         server = self.server("--max-inline-bytes", "20", "--max-arguments", "3",
                              "--max-argument-bytes", "30", "--max-frame-bytes", "60")
         for limit, good, bad in (
-                ("max-inline-bytes", b"ECHO " + b"x" * 15 + b"\r\n", b"ECHO " + b"x" * 16 + b"\r\n"),
+                ("max-inline-bytes", b"ECHO " + b"x" * 15 + b"\r\n",
+                 b"ECHO " + b"x" * 16 + b"\r\n"),
                 ("max-arguments", b"CONFIG GET x\r\n", b"CONFIG GET x y\r\n"),
                 ("max-argument-bytes", b"*2\r\n$4\r\nECHO\r\n$30\r\n" + b"x" * 30 + b"\r\n",
                  b"*2\r\n$4\r\nECHO\r\n$31\r\n"),
-                ("max-frame-bytes", b"*3\r\n$6\r\nCONFIG\r\n$3\r\nGET\r\n$20\r\n" + b"x" * 20 + b"\r\n",
+                ("max-frame-bytes",
+                 b"*3\r\n$6\r\nCONFIG\r\n$3\r\nGET\r\n$20\r\n" + b"x" * 20 + b"\r\n",
                  b"*3\r\n$6\r\nCONFIG\r\n$3\r\nGET\r\n$29\r\n")):
             with self.subTest(limit):
                 self.assertNotIn(b"Protocol error", exchange(server, good))

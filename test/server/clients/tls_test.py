@@ -56,6 +56,16 @@ class OverTls(unittest.TestCase):
         connection.sendall(b"PING\r\n")
         self.assertEqual(connection.recv(64), b"+PONG\r\n")
 
+    @staticmethod
+    def shake_hands(tls, send, receive):
+        while True:
+            try:
+                tls.do_handshake()
+                return send()
+            except ssl.SSLWantReadError:
+                send()
+                receive()
+
     def shown(self, server):
         with self.connect(server) as connection:
             return connection.getpeercert()["subject"][0][0][1]
@@ -102,18 +112,17 @@ class Tls(OverTls):
         incoming, outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
         tls = self.context().wrap_bio(incoming, outgoing, server_hostname="127.0.0.1")
         with self.dial(server) as connection:
-            while True:
-                try:
-                    tls.do_handshake()
-                    break
-                except ssl.SSLWantReadError:
-                    for at in outgoing.read():
-                        connection.sendall(bytes([at]))
-                    incoming.write(connection.recv(65536))
+            def send():
+                for at in outgoing.read():
+                    connection.sendall(bytes([at]))
+
+            def receive():
+                incoming.write(connection.recv(65536))
+
+            self.shake_hands(tls, send, receive)
             tls.write(b"PING\r\n")
-            for at in outgoing.read():
-                connection.sendall(bytes([at]))
-            incoming.write(connection.recv(65536))
+            send()
+            receive()
             self.assertEqual(tls.read(64), b"+PONG\r\n")
 
     def test_speaks_nothing_older_than_1_2(self):
@@ -184,6 +193,19 @@ class Tls(OverTls):
             self.assertLess(time.monotonic() - begin, 5)
             self.assertEqual(server.hits("auth-timeout"), 2)
             self.ping(good)
+
+    def test_cuts_off_a_record_that_never_ends(self):
+        server = self.server("--command-timeout", "1s")
+        incoming, outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
+        tls = self.context().wrap_bio(incoming, outgoing, server_hostname="127.0.0.1")
+        with self.dial(server) as connection, self.connect(server) as idle:
+            self.shake_hands(tls, lambda: connection.sendall(outgoing.read()),
+                             lambda: incoming.write(connection.recv(65536)))
+            tls.write(b"PING\r\n")
+            connection.sendall(outgoing.read()[:-1])
+            self.assertEqual(read_to_end(connection), b"")
+            self.assertEqual(server.hits("command-timeout"), 1)
+            self.ping(idle)
 
     def test_bounds_what_a_client_that_never_reads_makes_it_hold(self):
         server = self.server("--write-timeout", "1s")
