@@ -10,6 +10,7 @@
 #include <cstring>
 #include <memory>
 #include <optional>
+#include <system_error>
 
 #include "cli/tls_client.hpp"
 #include "server/address.hpp"
@@ -105,7 +106,7 @@ class Connection {
     ::setsockopt(socket_, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
     ::setsockopt(socket_, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
     if (::connect(socket_, name, size) == 0) return "";
-    return errno == EINPROGRESS ? "it took too long" : std::strerror(errno);
+    return errno == EINPROGRESS ? "it took too long" : std::generic_category().message(errno);
   }
 
   bool send(std::string_view bytes) {
@@ -113,7 +114,7 @@ class Connection {
     while (!bytes.empty()) {
       const ssize_t count = ::send(socket_, bytes.data(), bytes.size(), MSG_NOSIGNAL);
       if (count <= 0) {
-        why_ = std::strerror(errno);
+        why_ = std::generic_category().message(errno);
         return false;
       }
       bytes.remove_prefix(static_cast<std::size_t>(count));
@@ -128,7 +129,7 @@ class Connection {
     if (count > 0) return static_cast<std::size_t>(count);
     why_ = count == 0        ? "it closed the connection"
            : errno == EAGAIN ? "it took too long"
-                             : std::strerror(errno);
+                             : std::generic_category().message(errno);
     return 0;
   }
 

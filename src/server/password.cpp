@@ -5,8 +5,8 @@
 #include <sys/stat.h>
 
 #include <cerrno>
-#include <cstring>
 #include <fstream>
+#include <system_error>
 
 namespace weir::server {
 
@@ -43,7 +43,7 @@ Expected<SecretFile, StartError> read_secret(const std::string& path) {
   // A folder opens, and fails at the first read.
   if (!file.is_open() || file.bad()) {
     return StartError{"cannot read the password from " + path + ": " +
-                      std::strerror(errno ? errno : EISDIR)};
+                      std::generic_category().message(errno ? errno : EISDIR)};
   }
   text.resize(static_cast<std::size_t>(file.gcount()));
   if (text.ends_with('\n')) text.pop_back();
