@@ -22,7 +22,10 @@ Usage: weir take KEY LIMIT [OPTION...]
 
   --cost N             how much to take (1)
   --patience DURATION  how long the caller would wait (the limit's own)
-  --server HOST:PORT   which server (127.0.0.1:7379)
+  --server ADDRESS     HOST:PORT (127.0.0.1:7379), tls:HOST:PORT or unix:PATH
+  --password-file FILE the server's password
+  --tls-ca FILE        PEM: whom to trust (whom this machine trusts)
+  --tls-cert FILE, --tls-key FILE   PEM: a certificate to show, and its key
   --json               the answer as a JSON object
 
 LIMIT is a limit's text, or @NAME of one that the server has a name for.
@@ -39,7 +42,10 @@ Examples:
 Usage: weir peek KEY LIMIT [OPTION...]
 
   --cost N             how much to ask for (1)
-  --server HOST:PORT   which server (127.0.0.1:7379)
+  --server ADDRESS     HOST:PORT (127.0.0.1:7379), tls:HOST:PORT or unix:PATH
+  --password-file FILE the server's password
+  --tls-ca FILE        PEM: whom to trust (whom this machine trusts)
+  --tls-cert FILE, --tls-key FILE   PEM: a certificate to show, and its key
   --json               the answer as a JSON object
 
 Exit codes: 0 it would be taken; 1 it would be refused; 2 bad usage or input;
@@ -54,7 +60,10 @@ Examples:
 
 Usage: weir reset KEY LIMIT [OPTION...]
 
-  --server HOST:PORT   which server (127.0.0.1:7379)
+  --server ADDRESS     HOST:PORT (127.0.0.1:7379), tls:HOST:PORT or unix:PATH
+  --password-file FILE the server's password
+  --tls-ca FILE        PEM: whom to trust (whom this machine trusts)
+  --tls-cert FILE, --tls-key FILE   PEM: a certificate to show, and its key
   --json               {"forgotten":true} or false
 
 Exit codes: 0 forgotten, or there was nothing to forget; 2 bad usage or input;
@@ -66,7 +75,7 @@ struct Question {
   std::vector<std::string> limit;
   std::string cost;
   std::string patience;
-  std::string server = "127.0.0.1:7379";
+  Remote remote;
   bool json = false;
 };
 
@@ -90,14 +99,16 @@ std::optional<wire::Reply> answer(const Question& question, std::string_view ver
   }
   std::vector<std::string_view> command{verb, question.key, limit};
   command.insert(command.end(), options.begin(), options.end());
-  auto reply = ask(question.server, command);
+  auto reply = ask(question.remote, command);
   if (!reply) {
-    trouble = ExitCode::unreachable;
+    trouble = reply.error().code;
     report(console.err, {reply.error().message});
     return {};
   }
   if (reply->type == wire::ReplyType::error) {
-    report(console.err, {"the server says: " + printable(reply->text)});
+    const bool locked = reply->text.starts_with("NOAUTH");
+    report(console.err, {"the server says: " + printable(reply->text) +
+                         (locked ? " Name the password's file with --password-file FILE" : "")});
     return {};
   }
   return std::move(reply).value();
@@ -198,7 +209,11 @@ CLI::App* add(CLI::App& weir, const char* name, const char* description, Questio
   CLI::App* command = weir.add_subcommand(name, description);
   command->add_option("key", question.key);
   command->add_option("limit", question.limit);
-  command->add_option("--server", question.server);
+  command->add_option("--server", question.remote.address);
+  command->add_option("--password-file", question.remote.password_file);
+  command->add_option("--tls-ca", question.remote.tls_ca);
+  command->add_option("--tls-cert", question.remote.tls_certificate);
+  command->add_option("--tls-key", question.remote.tls_key);
   command->add_flag("--json", question.json);
   return command;
 }

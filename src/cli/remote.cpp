@@ -1,43 +1,165 @@
 #include "cli/remote.hpp"
 
-#include <boost/asio/ip/tcp.hpp>
-#include <chrono>
+#include <netdb.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
 
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <memory>
+#include <optional>
+#include <system_error>
+
+#include "cli/tls_client.hpp"
+#include "server/address.hpp"
+#include "server/password.hpp"
 #include "wire/resp_request.hpp"
 
 namespace weir::cli {
+namespace {
 
-Expected<wire::Reply, RemoteError> ask(const std::string& server,
-                                       std::span<const std::string_view> command) {
-  const std::size_t colon = server.rfind(':');
-  if (colon == std::string::npos) {
-    return RemoteError{"--server expects HOST:PORT, such as 127.0.0.1:7379; got '" + server + "'"};
-  }
-  constexpr std::chrono::seconds patience{2};
-  boost::asio::ip::tcp::iostream stream;
-  stream.expires_after(patience);
-  stream.connect(server.substr(0, colon), server.substr(colon + 1));
-  if (!stream) {
-    return RemoteError{"no server answers at " + server + " (" + stream.error().message() +
-                       "); start one with: weir serve"};
-  }
-  std::string request;
-  wire::write_request(request, command);
-  stream.expires_after(patience);
-  stream.write(request.data(), static_cast<std::streamsize>(request.size())).flush();
+using server::Address;
 
-  wire::ReplyReader reader;
-  wire::Reply reply;
-  while (stream.peek() != std::char_traits<char>::eof()) {
-    std::string bytes(static_cast<std::size_t>(stream.rdbuf()->in_avail()), '\0');
-    stream.read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
-    const wire::ReadReply read = reader.read(bytes, reply);
-    if (read.status == wire::ReadStatus::complete) return reply;
-    if (read.status == wire::ReadStatus::malformed) {
-      return RemoteError{server + " does not speak RESP: " + wire::describe(read.fault)};
+/// A connected socket, plain or encrypted, that waits for two seconds at most.
+class Connection {
+ public:
+  Connection() = default;
+  Connection(const Connection&) = delete;
+  Connection& operator=(const Connection&) = delete;
+  ~Connection() {
+    tls_.reset();
+    if (socket_ >= 0) ::close(socket_);
+  }
+
+  std::optional<RemoteError> open(const Remote& remote) {
+    const auto address = server::read_address(remote.address);
+    if (!address) return RemoteError{"--server: " + address.error().message, ExitCode::bad_input};
+    where_ = remote.address;
+    const std::string trouble = address->kind == Address::Kind::unix_socket
+                                    ? connect_path(*address)
+                                    : connect_host(*address);
+    if (!trouble.empty()) {
+      return RemoteError{"no server answers at " + where_ + " (" + trouble +
+                         "); start one with: weir serve"};
     }
+    if (address->kind != Address::Kind::tls) return {};
+    auto opened = TlsClient::open({.descriptor = socket_,
+                                   .host = address->host,
+                                   .ca = remote.tls_ca,
+                                   .certificate = remote.tls_certificate,
+                                   .key = remote.tls_key});
+    if (!opened) return RemoteError{"no TLS with " + where_ + ": " + opened.error().message};
+    tls_ = std::move(opened).value();
+    return {};
   }
-  return RemoteError{server + " gave no answer: " + stream.error().message()};
+
+  Expected<wire::Reply, RemoteError> ask(std::span<const std::string_view> command) {
+    std::string request;
+    wire::write_request(request, command);
+    wire::ReplyReader reader;
+    wire::Reply reply;
+    bool alive = send(request);
+    while (alive) {
+      std::array<char, 4096> bytes;
+      const std::size_t count = receive(bytes);
+      const wire::ReadReply read = reader.read(std::string_view(bytes.data(), count), reply);
+      if (read.status == wire::ReadStatus::complete) return reply;
+      if (read.status == wire::ReadStatus::malformed) {
+        return RemoteError{where_ + " does not speak RESP: " + wire::describe(read.fault)};
+      }
+      alive = count > 0;
+    }
+    return RemoteError{where_ + " gave no answer: " + why_};
+  }
+
+ private:
+  std::string connect_path(const Address& address) {
+    sockaddr_un name{};
+    name.sun_family = AF_UNIX;
+    std::memcpy(name.sun_path, address.path.data(), address.path.size());
+    return connect_to(reinterpret_cast<const sockaddr*>(&name), sizeof name);
+  }
+
+  /// To the first of the host's addresses that answers.
+  std::string connect_host(const Address& address) {
+    addrinfo wanted{};
+    wanted.ai_socktype = SOCK_STREAM;
+    addrinfo* first = nullptr;
+    const int fault =
+        ::getaddrinfo(address.host.c_str(), std::to_string(address.port).c_str(), &wanted, &first);
+    if (fault != 0) return ::gai_strerror(fault);
+    const std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)> owned(first, ::freeaddrinfo);
+    std::string trouble;
+    for (const addrinfo* each = first; each; each = each->ai_next) {
+      trouble = connect_to(each->ai_addr, each->ai_addrlen);
+      if (trouble.empty()) break;
+    }
+    return trouble;
+  }
+
+  std::string connect_to(const sockaddr* name, socklen_t size) {
+    if (socket_ >= 0) ::close(socket_);
+    socket_ = ::socket(name->sa_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    const timeval patience{.tv_sec = 2, .tv_usec = 0};
+    ::setsockopt(socket_, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+    ::setsockopt(socket_, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
+    if (::connect(socket_, name, size) == 0) return "";
+    return errno == EINPROGRESS ? "it took too long" : std::generic_category().message(errno);
+  }
+
+  bool send(std::string_view bytes) {
+    if (tls_) return tls_->send(bytes, why_);
+    while (!bytes.empty()) {
+      const ssize_t count = ::send(socket_, bytes.data(), bytes.size(), MSG_NOSIGNAL);
+      if (count <= 0) {
+        why_ = std::generic_category().message(errno);
+        return false;
+      }
+      bytes.remove_prefix(static_cast<std::size_t>(count));
+    }
+    return true;
+  }
+
+  /// 0 at the end.
+  std::size_t receive(std::span<char> room) {
+    if (tls_) return tls_->receive(room, why_);
+    const ssize_t count = ::recv(socket_, room.data(), room.size(), 0);
+    if (count > 0) return static_cast<std::size_t>(count);
+    why_ = count == 0        ? "it closed the connection"
+           : errno == EAGAIN ? "it took too long"
+                             : std::generic_category().message(errno);
+    return 0;
+  }
+
+  std::string where_;
+  int socket_ = -1;
+  std::unique_ptr<TlsClient> tls_;
+  std::string why_;
+};
+
+}  // namespace
+
+Expected<wire::Reply, RemoteError> ask(const Remote& remote,
+                                       std::span<const std::string_view> command) {
+  if (remote.tls_certificate.empty() != remote.tls_key.empty()) {
+    return RemoteError{"--tls-cert and --tls-key go together", ExitCode::bad_input};
+  }
+  std::string password;
+  if (!remote.password_file.empty()) {
+    auto file = server::read_secret(remote.password_file);
+    if (!file) return RemoteError{file.error().message, ExitCode::bad_input};
+    password = file->secret;
+  }
+  Connection connection;
+  if (auto error = connection.open(remote)) return *std::move(error);
+  if (!password.empty()) {
+    const std::array<std::string_view, 2> authenticate{"AUTH", password};
+    auto reply = connection.ask(authenticate);
+    if (!reply || reply->type == wire::ReplyType::error) return reply;
+  }
+  return connection.ask(command);
 }
 
 }  // namespace weir::cli

@@ -2,6 +2,8 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
+#include <chrono>
+#include <map>
 #include <memory>
 #include <optional>
 #include <ostream>
@@ -22,30 +24,91 @@ constexpr std::string_view help =
 Examples:
   weir serve
   weir serve --limit login='5/1m' --limit api='100/s burst 200 & 10k/1d'
-  weir serve --resp 127.0.0.1:7400 --threads 4 --max-keys 10M
+  weir serve --resp unix:/run/weir.sock --resp 10.0.0.5:7379 --password-file pw
+  weir serve --resp tls:0.0.0.0:7379 --tls-cert cert.pem --tls-key key.pem
 
 Usage: weir serve [OPTION...]
 
-  --resp HOST:PORT       for Redis clients (127.0.0.1:7379); port 0: a free one
+  --resp ADDRESS         for Redis clients (127.0.0.1:7379); may be repeated:
+                         HOST:PORT (0: a free one), tls:HOST:PORT, unix:PATH
   --metrics HOST:PORT    /metrics, /livez, /readyz (127.0.0.1:7390), or "off"
   --limit NAME=LIMIT     names a limit for WEIR.TAKE key @NAME; may be repeated
+  --password-file FILE   clients must show the password in it
+  --tls-cert FILE, --tls-key FILE   PEM, for tls: addresses
+  --tls-client-ca FILE   TLS clients must show a certificate that it signed
   --threads N            worker threads, 1 to 1024 (one for each processor)
   --max-keys N           states kept (1M); above it, new keys share states
-  --max-connections N    clients at once (10k)
+  --help-limits          what one client may make the server hold, and how long
 
-Listens on this machine alone unless told otherwise: there is no password yet.
+Listens on this machine alone unless told otherwise. SIGHUP reads the password
+and the certificates again; these also when they change.
 SIGTERM or Ctrl-C answers what has arrived, closes and ends; twice: at once.
-Exit codes: 0 stopped when asked; 2 bad usage, input or address.
+Exit codes: 0 stopped when asked; 2 bad usage, input, address or file.
+)";
+
+constexpr std::string_view limits_help =
+    R"(What clients of weir serve may make it hold, and for how long.
+
+Examples:
+  weir serve --max-connections 20k --max-connections-per-address 100
+  weir serve --max-pipeline 128 --write-timeout 3s
+
+Usage: weir serve [OPTION...]
+
+  --max-connections N              clients at once (10k)
+  --max-connections-per-address N  of one IPv4 address or IPv6 /64 (10k)
+  --max-pipeline N                 commands before others get their turn (1024)
+  --max-key-bytes N                of a key (1024)
+  --max-arguments N                of a command, its name included (64)
+  --max-argument-bytes N           of an argument (65536)
+  --max-frame-bytes N              of a framed command (262144)
+  --max-inline-bytes N             of a command typed as a line (4096)
+  --max-output-bytes N             of replies before no more is read (1048576)
+  --auth-timeout DURATION          from arrival to handshake and password (5s)
+  --command-timeout DURATION       until a command that began is whole (30s)
+  --write-timeout DURATION         until a reader that stopped goes on (10s)
+  --drain-timeout DURATION         from SIGTERM to the end (5s)
+
+Durations are whole seconds. weir_limit_hits_total in /metrics counts, for each
+option, how often clients met it.
 )";
 
 struct Settings {
-  std::string resp;
+  std::vector<std::string> resp;
   std::string metrics;
   std::vector<std::string> limits;
   std::string threads;
   std::string max_keys;
-  std::string max_connections;
+  std::string password_file;
+  server::TlsFileNames tls;
+  std::map<std::string, std::string> client_limits;  ///< by option
+  bool help_limits = false;
 };
+
+/// An option on what clients may do: a size or a time.
+struct ClientLimit {
+  const char* name;
+  std::size_t* size = nullptr;
+  std::chrono::seconds* time = nullptr;
+};
+
+std::vector<ClientLimit> client_limits(server::ConnectionLimits& limits) {
+  return {
+      {.name = "--max-connections", .size = &limits.connections},
+      {.name = "--max-connections-per-address", .size = &limits.connections_per_address},
+      {.name = "--max-pipeline", .size = &limits.pipeline},
+      {.name = "--max-key-bytes", .size = &limits.key_bytes},
+      {.name = "--max-arguments", .size = &limits.request.arguments},
+      {.name = "--max-argument-bytes", .size = &limits.request.argument_bytes},
+      {.name = "--max-frame-bytes", .size = &limits.request.frame_bytes},
+      {.name = "--max-inline-bytes", .size = &limits.request.inline_bytes},
+      {.name = "--max-output-bytes", .size = &limits.output_bytes},
+      {.name = "--auth-timeout", .time = &limits.unauthenticated},
+      {.name = "--command-timeout", .time = &limits.partial_frame},
+      {.name = "--write-timeout", .time = &limits.stalled_write},
+      {.name = "--drain-timeout", .time = &limits.drain},
+  };
+}
 
 /// NAME=LIMIT.
 std::optional<InputError> add_limit(Rules& rules, const std::string& text) {
@@ -72,6 +135,46 @@ std::optional<InputError> read_size(const char* name, const std::string& text, s
   return {};
 }
 
+std::optional<InputError> read_seconds(const char* name, const std::string& text,
+                                       std::chrono::seconds& time) {
+  if (text.empty()) return {};
+  const auto span = read_span({.name = name, .text = text});
+  if (!span) return span.error();
+  time = std::chrono::duration_cast<std::chrono::seconds>(*span);
+  if (time.count() == 0 || time != *span) {
+    return InputError{std::string(name) + " must be whole seconds, such as 5s", text, 0};
+  }
+  return {};
+}
+
+std::optional<InputError> read_client_limits(const Settings& settings,
+                                             server::ConnectionLimits& limits) {
+  for (const ClientLimit& limit : client_limits(limits)) {
+    const std::string& text = settings.client_limits.at(limit.name);
+    auto error = limit.size ? read_size(limit.name, text, *limit.size)
+                            : read_seconds(limit.name, text, *limit.time);
+    if (error) return error;
+  }
+  return {};
+}
+
+/// TLS needs both files, and serves tls: addresses alone.
+std::optional<InputError> read_tls(const Settings& settings, server::Options& options) {
+  options.tls = settings.tls;
+  if (options.tls.certificate.empty() != options.tls.key.empty()) {
+    return InputError{"--tls-cert and --tls-key go together"};
+  }
+  if (!options.tls.client_ca.empty() && options.tls.key.empty()) {
+    return InputError{"--tls-client-ca needs --tls-cert and --tls-key"};
+  }
+  const bool used = std::ranges::any_of(
+      options.resp, [](const std::string& address) { return address.starts_with("tls:"); });
+  if (!options.tls.key.empty() && !used) {
+    return InputError{"--tls-cert is for tls: addresses; add one, as in --resp tls:0.0.0.0:7379"};
+  }
+  return {};
+}
+
 std::optional<InputError> read_options(const Settings& settings, Rules& rules,
                                        server::Options& options) {
   options.threads = std::max(1U, std::thread::hardware_concurrency());
@@ -79,38 +182,57 @@ std::optional<InputError> read_options(const Settings& settings, Rules& rules,
   if (!settings.metrics.empty()) options.metrics = settings.metrics;
   for (const auto& [name, text, size] :
        {std::tuple{"--threads", &settings.threads, &options.threads},
-        std::tuple{"--max-keys", &settings.max_keys, &options.max_keys},
-        std::tuple{"--max-connections", &settings.max_connections, &options.limits.connections}}) {
+        std::tuple{"--max-keys", &settings.max_keys, &options.max_keys}}) {
     if (auto error = read_size(name, *text, *size)) return error;
   }
   if (options.threads > 1024)
     return InputError{"--threads may be at most 1024", settings.threads, 0};
+  if (auto error = read_client_limits(settings, options.limits)) return error;
+  if (auto error = read_tls(settings, options)) return error;
+  options.password_file = settings.password_file;
   for (const std::string& limit : settings.limits) {
     if (auto error = add_limit(rules, limit)) return error;
   }
   return {};
 }
 
+/// How one asks there by hand.
+std::string redis_cli(const server::Address& address, const Settings& settings) {
+  std::string command = "redis-cli ";
+  if (address.kind == server::Address::Kind::unix_socket) {
+    command += "-s " + address.path;
+  } else {
+    command += "-p " + std::to_string(address.port);
+  }
+  if (address.kind == server::Address::Kind::tls) command += " --tls --cacert CA.pem";
+  if (!settings.password_file.empty()) command += " --askpass";
+  return command;
+}
+
 void say_where(const std::vector<server::Server::Listening>& listening, const Settings& settings,
                std::ostream& out) {
   out << "weir " WEIR_VERSION "\n";
-  for (const auto& each : listening) out << each.what << ' ' << each.address << '\n';
-  const auto port = [](const std::string& address) {
-    return address.substr(address.rfind(':') + 1);
-  };
-  const std::string resp = port(listening.front().address);
-  out << "\nTry:\n  redis-cli -p " << resp << " CL.THROTTLE alice 15 30 60\n"
-      << "  redis-cli -p " << resp << " WEIR.TAKE alice ";
+  for (const auto& each : listening) {
+    out << each.what << ' ' << print(each.address) << '\n';
+  }
+  const std::string ask = redis_cli(listening.front().address, settings);
+  out << "\nTry:\n  " << ask << " CL.THROTTLE alice 15 30 60\n  " << ask << " WEIR.TAKE alice ";
   if (settings.limits.empty()) {
     out << "'5/1m burst 2'\n";
   } else {
     out << '@' << settings.limits.front().substr(0, settings.limits.front().find('=')) << '\n';
   }
-  if (listening.size() > 1) out << "  curl http://" << listening[1].address << "/metrics\n";
+  for (const auto& each : listening) {
+    if (each.what == "metrics") out << "  curl http://" << print(each.address) << "/metrics\n";
+  }
   out << "Ctrl-C stops it.\n" << std::flush;
 }
 
 ExitCode serve(const Settings& settings, const Console& console) {
+  if (settings.help_limits) {
+    console.out << limits_help;
+    return ExitCode::ok;
+  }
   spdlog::set_default_logger(spdlog::stderr_logger_mt("weir"));
   spdlog::set_pattern("%Y-%m-%dT%H:%M:%S.%e %l %v");
   Rules rules;
@@ -135,12 +257,20 @@ ExitCode serve(const Settings& settings, const Console& console) {
 Verb add_serve(CLI::App& weir) {
   const auto settings = std::make_shared<Settings>();
   CLI::App* command = weir.add_subcommand("serve", "a limiter that any Redis client can use");
-  command->add_option("--resp", settings->resp);
+  command->add_option("--resp", settings->resp)->allow_extra_args(false);
   command->add_option("--metrics", settings->metrics);
   command->add_option("--limit", settings->limits)->allow_extra_args(false);
   command->add_option("--threads", settings->threads);
   command->add_option("--max-keys", settings->max_keys);
-  command->add_option("--max-connections", settings->max_connections);
+  command->add_option("--password-file", settings->password_file);
+  command->add_option("--tls-cert", settings->tls.certificate);
+  command->add_option("--tls-key", settings->tls.key);
+  command->add_option("--tls-client-ca", settings->tls.client_ca);
+  command->add_flag("--help-limits", settings->help_limits);
+  server::ConnectionLimits names;
+  for (const ClientLimit& limit : client_limits(names)) {
+    command->add_option(limit.name, settings->client_limits[limit.name]);
+  }
   return {command, help, "weir serve --limit login='5/1m'",
           [settings](const Console& console) { return serve(*settings, console); }};
 }

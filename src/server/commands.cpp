@@ -60,4 +60,13 @@ void run_command(CommandContext& context, const wire::Arguments& arguments,
   run(prepare(context, arguments), context, arguments, reply);
 }
 
+void run_before_password(CommandContext& context, const wire::Arguments& arguments,
+                         wire::ReplyWriter& reply) {
+  for (const std::string_view open : {"AUTH", "HELLO", "QUIT"}) {
+    if (wire::is_word(arguments[0], open)) return run_command(context, arguments, reply);
+  }
+  context.metrics.command_errors.add(1);
+  reply.error("NOAUTH Authentication required.");
+}
+
 }  // namespace weir::server

@@ -50,4 +50,8 @@ void run(const Call& call, CommandContext& context, const wire::Arguments& argum
 void run_command(CommandContext& context, const wire::Arguments& arguments,
                  wire::ReplyWriter& reply);
 
+/// The same for a client that has not shown the password yet: AUTH, HELLO and QUIT alone.
+void run_before_password(CommandContext& context, const wire::Arguments& arguments,
+                         wire::ReplyWriter& reply);
+
 }  // namespace weir::server

@@ -18,7 +18,8 @@ struct Connection {
   wire::Protocol protocol = wire::Protocol::resp2;
   std::string name;
   std::string peer;
-  bool closing = false;  ///< QUIT: close once the replies are out
+  bool authenticated = true;  ///< or nobody is asked for a password
+  bool closing = false;       ///< QUIT: close once the replies are out
 };
 
 /// The numbers that CL.THROTTLE came with last: most clients send the same ones again and again.
@@ -38,7 +39,8 @@ struct CommandContext {
   RuleCache& rules;
   WorkerMetrics& metrics;
   Connection* connection = nullptr;
-  Instant now{};                            ///< when the bytes at hand were read
+  Instant now{};           ///< when the bytes at hand were read
+  std::uint64_t turn = 0;  ///< commands that may be answered now; RESET ends it before its time
   std::optional<std::uint64_t> key_hash{};  ///< of the command's first key, if it was fetched
   std::optional<LastThrottle> last_throttle{};
   Grant grant{};  ///< scratch, so that the hot path need not clear one for each call

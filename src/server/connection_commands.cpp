@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <optional>
 
 #include "server/commands.hpp"
 #include "wire/integer.hpp"
@@ -43,6 +44,10 @@ void quit(CommandContext& context, const Arguments&, ReplyWriter& reply) {
 void reset_connection(CommandContext& context, const Arguments&, ReplyWriter& reply) {
   context.connection->protocol = wire::Protocol::resp2;
   context.connection->name.clear();
+  if (context.service.password.required()) {
+    context.connection->authenticated = false;
+    context.turn = 0;  // what came with it needs the password too
+  }
   reply.simple("RESET");
 }
 
@@ -51,8 +56,27 @@ void select(CommandContext& context, const Arguments& arguments, ReplyWriter& re
   fail(context, reply, "ERR there is one database, 0; put the tenant into the key instead");
 }
 
-void auth(CommandContext& context, const Arguments&, ReplyWriter& reply) {
-  fail(context, reply, "ERR this server has no password; connect without AUTH");
+/// Lets the client in; false after an error reply.
+bool authenticate(CommandContext& context, const Credentials& credentials, ReplyWriter& reply) {
+  const Password& password = context.service.password;
+  if (!password.required()) {
+    fail(context, reply, "ERR this server has no password; connect without AUTH");
+    return false;
+  }
+  if (!password.matches(credentials)) {
+    context.metrics.auth_failures.add(1);
+    fail(context, reply, "WRONGPASS invalid username-password pair or user is disabled.");
+    return false;
+  }
+  context.connection->authenticated = true;
+  return true;
+}
+
+void auth(CommandContext& context, const Arguments& arguments, ReplyWriter& reply) {
+  if (arguments.size() > 3) return fail(context, reply, "ERR usage: AUTH [default] password");
+  const bool named = arguments.size() == 3;
+  const Credentials credentials{named ? arguments[1] : "default", arguments.back()};
+  if (authenticate(context, credentials, reply)) reply.simple("OK");
 }
 
 bool valid_name(std::string_view name) {
@@ -63,6 +87,7 @@ void hello(CommandContext& context, const Arguments& arguments, ReplyWriter& rep
   Connection& connection = *context.connection;
   wire::Protocol protocol = connection.protocol;
   std::string_view name = connection.name;
+  std::optional<Credentials> credentials;
   std::size_t at = 1;
   if (arguments.size() > 1) {
     const auto version = wire::strict_integer(arguments[1]);
@@ -74,7 +99,9 @@ void hello(CommandContext& context, const Arguments& arguments, ReplyWriter& rep
   }
   while (at < arguments.size()) {
     if (is_word(arguments[at], "AUTH") && at + 2 < arguments.size()) {
-      return auth(context, arguments, reply);
+      credentials = {arguments[at + 1], arguments[at + 2]};
+      at += 3;
+      continue;
     }
     if (!is_word(arguments[at], "SETNAME") || at + 1 >= arguments.size() ||
         !valid_name(arguments[at + 1])) {
@@ -83,6 +110,13 @@ void hello(CommandContext& context, const Arguments& arguments, ReplyWriter& rep
     }
     name = arguments[at + 1];
     at += 2;
+  }
+  if (credentials && !authenticate(context, *credentials, reply)) return;
+  if (!connection.authenticated) {
+    return fail(context, reply,
+                "NOAUTH HELLO must be called with the client already authenticated, otherwise the "
+                "HELLO <proto> AUTH <user> <pass> option can be used to authenticate the client "
+                "and select the RESP protocol version at the same time");
   }
   connection.protocol = protocol;
   connection.name = std::string(name);
@@ -240,7 +274,8 @@ constexpr std::array commands{
     Command{"ECHO", 2, false, 0, "Answers the message.", "message", echo},
     Command{"HELLO", -1, false, 0, "Chooses RESP2 or RESP3.",
             "[protocol [AUTH user password] [SETNAME name]]", hello},
-    Command{"AUTH", -2, false, 0, "Refused: this server has no password.", "[user] password", auth},
+    Command{"AUTH", -2, false, 0, "Shows the password, where there is one.", "[default] password",
+            auth},
     Command{"CLIENT", -2, false, 0, "Names this connection, or tells of it.",
             "ID | INFO | GETNAME | SETNAME name | SETINFO what value", client},
     Command{"COMMAND", -1, false, 0, "Lists the commands.",

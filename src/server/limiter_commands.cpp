@@ -22,6 +22,19 @@ void fail(CommandContext& context, ReplyWriter& reply, std::string_view message)
   reply.error("ERR " + std::string(message));
 }
 
+/// Apart from fits(), so that the busiest command pays a comparison alone.
+[[gnu::cold, gnu::noinline]] bool refuse_key(CommandContext& context, ReplyWriter& reply) {
+  context.metrics.hit(LimitHit::key_bytes);
+  fail(context, reply,
+       "key: expected at most " + std::to_string(context.service.key_bytes) + " bytes");
+  return false;
+}
+
+/// Whether the key is one that is kept; false after an error reply.
+inline bool fits(CommandContext& context, std::string_view key, ReplyWriter& reply) {
+  return key.size() <= context.service.key_bytes || refuse_key(context, reply);
+}
+
 /// The rule that the client means; null after an error reply.
 const Rule* find_rule(CommandContext& context, std::string_view limit, ReplyWriter& reply) {
   auto found = context.rules.find(limit);
@@ -34,6 +47,7 @@ const Rule* find_rule(CommandContext& context, std::string_view limit, ReplyWrit
 void throttle(CommandContext& context, const Arguments& arguments, ReplyWriter& reply) {
   const auto read = wire::read_throttle(behind_name(arguments));
   if (!read) return fail(context, reply, read.error().message);
+  if (!fits(context, read->key, reply)) return;
   const RedisCell::Call call{read->max_burst, read->count, read->period_s, read->quantity};
   auto& last = context.last_throttle;
   if (call.quantity < 0 || !last || !last->is(call)) {
@@ -89,7 +103,7 @@ void take(CommandContext& context, const Arguments& arguments, ReplyWriter& repl
   const auto read = wire::read_take(behind_name(arguments));
   if (!read) return fail(context, reply, read.error().message);
   const Rule* rule = find_rule(context, read->limit, reply);
-  if (!rule) return;
+  if (!rule || !fits(context, read->key, reply)) return;
   const Request request{context.now, read->cost, read->patience};
   const Subject subject{rule, read->key, nullptr, context.key_hash};
   const Answer answer = context.service.table.take(subject, request, &context.grant);
@@ -115,7 +129,7 @@ void peek(CommandContext& context, const Arguments& arguments, ReplyWriter& repl
   const auto read = wire::read_peek(behind_name(arguments));
   if (!read) return fail(context, reply, read.error().message);
   const Rule* rule = find_rule(context, read->limit, reply);
-  if (!rule) return;
+  if (!rule || !fits(context, read->key, reply)) return;
   const Answer answer = context.service.table.peek({rule, read->key}, {context.now, read->cost});
   reply.map(decision_fields);
   write_decision(answer.decision, answer.decided_at, reply);
@@ -130,7 +144,7 @@ void take_all(CommandContext& context, const Arguments& arguments, ReplyWriter& 
   const std::size_t count = read->keys.size();
   for (std::size_t at = 0; at < count; ++at) {
     const Rule* rule = find_rule(context, read->limits[at], reply);
-    if (!rule) return;
+    if (!rule || !fits(context, read->keys[at], reply)) return;
     claims[at] = {{rule, read->keys[at]}, read->costs[at]};
   }
   std::array<Grant, Table::most_claims> grants;
@@ -166,7 +180,7 @@ void cancel(CommandContext& context, const Arguments& arguments, ReplyWriter& re
   const auto read = wire::read_cancel(behind_name(arguments));
   if (!read) return fail(context, reply, read.error().message);
   const Rule* rule = find_rule(context, read->limit, reply);
-  if (!rule) return;
+  if (!rule || !fits(context, read->key, reply)) return;
   const auto token = read_grant_token(read->grant, rule->limit.terms().size());
   if (!token || token->grant.cost > Machine::capacity(rule->limit.config())) {
     return fail(context, reply, "grant: expected the grant that WEIR.TAKE gave for this limit");
@@ -182,7 +196,7 @@ void refund(CommandContext& context, const Arguments& arguments, ReplyWriter& re
   const auto read = wire::read_refund(behind_name(arguments));
   if (!read) return fail(context, reply, read.error().message);
   const Rule* rule = find_rule(context, read->limit, reply);
-  if (!rule) return;
+  if (!rule || !fits(context, read->key, reply)) return;
   Cost back = 0;
   if (!read->id || context.service.spent_ids.spend({rule->id, read->key, *read->id})) {
     // More than the capacity is never owed to one key.
@@ -196,12 +210,15 @@ void reset(CommandContext& context, const Arguments& arguments, ReplyWriter& rep
   const auto read = wire::read_reset(behind_name(arguments));
   if (!read) return fail(context, reply, read.error().message);
   const Rule* rule = find_rule(context, read->limit, reply);
-  if (!rule) return;
+  if (!rule || !fits(context, read->key, reply)) return;
   reply.integer(context.service.table.reset({rule, read->key}) ? 1 : 0);
 }
 
 /// As one forgets a key of redis-cell.
 void del(CommandContext& context, const Arguments& arguments, ReplyWriter& reply) {
+  for (const std::string_view key : behind_name(arguments)) {
+    if (!fits(context, key, reply)) return;
+  }
   std::int64_t forgotten = 0;
   for (const std::string_view key : behind_name(arguments)) {
     if (context.service.table.reset({&context.service.rules.redis_cell(), key})) ++forgotten;

@@ -11,7 +11,14 @@
 namespace weir::server {
 namespace {
 
-constexpr std::array wire_fault_names{"malformed", "too_large", "stalled", "too_many_connections"};
+constexpr std::array<const char*, wire_faults> wire_fault_names{
+    "malformed", "too_large", "stalled", "too_many_connections", "unauthenticated", "tls"};
+constexpr std::array<const char*, limit_hits> limit_names{
+    "max-inline-bytes", "max-arguments",   "max-argument-bytes",
+    "max-frame-bytes",  "max-key-bytes",   "max-pipeline",
+    "max-output-bytes", "max-connections", "max-connections-per-address",
+    "write-timeout",    "command-timeout", "auth-timeout"};
+constexpr std::array<const char*, reloaded_things> reload_names{"tls", "password"};
 
 using Out = std::back_insert_iterator<std::string>;
 
@@ -97,6 +104,7 @@ std::string Metrics::text(const Table::Stats& table) const {
   write_durations(text);
   write_table(text, table);
   write_connections(text, open);
+  write_faults(text);
   write_process(text);
   return text;
 }
@@ -169,11 +177,34 @@ void Metrics::write_connections(std::string& text, std::uint64_t open) const {
   head(out, "weir_command_errors_total", "counter", "Commands answered with an error.");
   fmt::format_to(out, "weir_command_errors_total {}\n",
                  sum([](auto& worker) -> auto& { return worker.command_errors; }));
+  head(out, "weir_auth_failures_total", "counter", "Wrong passwords.");
+  fmt::format_to(out, "weir_auth_failures_total {}\n",
+                 sum([](auto& worker) -> auto& { return worker.auth_failures; }));
+  head(out, "weir_accept_failures_total", "counter", "Connections that could not be accepted.");
+  fmt::format_to(out, "weir_accept_failures_total {}\n",
+                 sum([](auto& worker) -> auto& { return worker.accept_failures; }));
+}
+
+void Metrics::write_faults(std::string& text) const {
+  const Out out(text);
   head(out, "weir_protocol_errors_total", "counter", "Connections given up, by reason.");
   for (std::size_t kind = 0; kind < wire_fault_names.size(); ++kind) {
     fmt::format_to(out, "weir_protocol_errors_total{{protocol=\"resp\",kind=\"{}\"}} {}\n",
                    wire_fault_names[kind],
-                   sum([&](auto& worker) -> auto& { return worker.wire_faults[kind]; }));
+                   sum([&](auto& worker) -> auto& { return worker.faults[kind]; }));
+  }
+  head(out, "weir_limit_hits_total", "counter", "Limits that clients met, by option.");
+  for (std::size_t at = 0; at < limit_names.size(); ++at) {
+    fmt::format_to(out, "weir_limit_hits_total{{limit=\"{}\"}} {}\n", limit_names[at],
+                   sum([&](auto& worker) -> auto& { return worker.limits[at]; }));
+  }
+  head(out, "weir_reloads_total", "counter", "Files read again; a failed one changes nothing.");
+  for (std::size_t at = 0; at < reload_names.size(); ++at) {
+    fmt::format_to(out,
+                   "weir_reloads_total{{what=\"{0}\",result=\"ok\"}} {1}\n"
+                   "weir_reloads_total{{what=\"{0}\",result=\"failed\"}} {2}\n",
+                   reload_names[at], sum([&](auto& worker) -> auto& { return worker.reloads[at]; }),
+                   sum([&](auto& worker) -> auto& { return worker.failed_reloads[at]; }));
   }
 }
 

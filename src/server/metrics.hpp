@@ -27,7 +27,36 @@ class Counter {
 };
 
 /// Why a connection's stream was given up; the label `kind`.
-enum class WireFault : std::uint8_t { malformed, too_large, stalled, too_many_connections };
+enum class WireFault : std::uint8_t {
+  malformed,
+  too_large,
+  stalled,
+  too_many_connections,
+  unauthenticated,  ///< neither handshake nor password in time
+  tls,              ///< a handshake that failed
+};
+inline constexpr std::size_t wire_faults = 6;
+
+/// Limits of `weir serve --help-limits`; the label `limit` is the option's name.
+enum class LimitHit : std::uint8_t {
+  inline_bytes,
+  arguments,
+  argument_bytes,
+  frame_bytes,
+  key_bytes,
+  pipeline,
+  output_bytes,
+  connections,
+  connections_per_address,
+  write_timeout,
+  command_timeout,
+  auth_timeout,
+};
+inline constexpr std::size_t limit_hits = 12;
+
+/// What is read again while the server runs; the label `what`.
+enum class Reloaded : std::uint8_t { tls, password };
+inline constexpr std::size_t reloaded_things = 2;
 
 /// The counts of one worker thread. Labels are bounded: a rule the operator named, CL.THROTTLE, or
 /// all rules that came with requests together; a key never.
@@ -46,12 +75,21 @@ struct alignas(64) WorkerMetrics {
   /// So many commands were answered in `time` together.
   void took(std::uint64_t answered, std::chrono::nanoseconds time) noexcept;
 
+  void hit(LimitHit limit) noexcept { limits[static_cast<std::size_t>(limit)].add(1); }
+  void gave_up(WireFault fault) noexcept { faults[static_cast<std::size_t>(fault)].add(1); }
+
   std::vector<PerRule> per_rule;  ///< CL.THROTTLE, the named rules, and last all others
   std::array<Counter, bounds_s.size() + 1> durations;
   Counter duration_ns;
   Counter commands;
   Counter command_errors;
-  std::array<Counter, 4> wire_faults;  ///< by WireFault
+  std::array<Counter, wire_faults> faults;
+  std::array<Counter, limit_hits> limits;
+  Counter auth_failures;
+  // Of the control loop alone.
+  Counter accept_failures;
+  std::array<Counter, reloaded_things> reloads;
+  std::array<Counter, reloaded_things> failed_reloads;
   Counter opened;
   Counter closed;
 };
@@ -78,6 +116,7 @@ class Metrics {
   void write_durations(std::string& text) const;
   static void write_table(std::string& text, const Table::Stats& table);
   void write_connections(std::string& text, std::uint64_t open) const;
+  void write_faults(std::string& text) const;
   static void write_process(std::string& text);
 
   std::vector<std::string> rule_labels_;

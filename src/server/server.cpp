@@ -1,19 +1,20 @@
 #include "server/server.hpp"
 
 #include <spdlog/spdlog.h>
+#include <sys/resource.h>
 
 #include <algorithm>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/signal_set.hpp>
 #include <boost/asio/steady_timer.hpp>
-#include <boost/asio/write.hpp>
-#include <charconv>
 #include <csignal>
+#include <cstring>
 #include <optional>
 #include <thread>
 #include <utility>
 
+#include "server/listener.hpp"
 #include "server/status_page.hpp"
 #include "server/worker.hpp"
 
@@ -23,47 +24,60 @@ namespace {
 using boost::asio::ip::tcp;
 using boost::system::error_code;
 
-/// HOST:PORT, [V6]:PORT; a host name is looked up.
-Expected<tcp::endpoint, StartError> read_endpoint(const std::string& text) {
-  const StartError wrong{"'" + text +
-                         "' is no address; expected HOST:PORT, such as 127.0.0.1:7379"};
-  const std::size_t colon = text.rfind(':');
-  if (colon == std::string::npos || colon == 0) return wrong;
-  std::string host = text.substr(0, colon);
-  const std::string port = text.substr(colon + 1);
-  if (host.front() == '[' && host.back() == ']') host = host.substr(1, host.size() - 2);
-  std::uint16_t number = 0;
-  const auto [stop, fault] = std::from_chars(port.data(), port.data() + port.size(), number);
-  if (fault != std::errc{} || stop != port.data() + port.size()) return wrong;
-  boost::asio::io_context io;
-  tcp::resolver resolver(io);
+using Clock = std::chrono::steady_clock;
+
+/// Nobody wants the same line a hundred times a second.
+class RareLine {
+ public:
+  /// How often it happened since the last line; 0 while it is too early for the next.
+  std::uint64_t due() {
+    ++times_;
+    const auto now = Clock::now();
+    if (now < next_) return 0;
+    next_ = now + std::chrono::seconds(10);
+    return std::exchange(times_, 0);
+  }
+
+ private:
+  Clock::time_point next_ = Clock::time_point::min();
+  std::uint64_t times_ = 0;
+};
+
+/// Allows as many open files as clients may need; how many clients there is room for.
+std::size_t make_room_for(std::size_t clients) {
+  constexpr rlim_t others = 256;  // listeners, logs, /metrics and its visitors, the event loops
+  rlimit files{};
+  if (::getrlimit(RLIMIT_NOFILE, &files) != 0 || files.rlim_cur == RLIM_INFINITY) return clients;
+  const rlim_t wanted = clients + others;
+  if (files.rlim_cur < wanted) {
+    files.rlim_cur = std::min(wanted, files.rlim_max);
+    ::setrlimit(RLIMIT_NOFILE, &files);
+    ::getrlimit(RLIMIT_NOFILE, &files);
+  }
+  if (files.rlim_cur >= wanted) return clients;
+  const std::size_t room = files.rlim_cur > 2 * others ? files.rlim_cur - others
+                                                       : std::max<rlim_t>(1, files.rlim_cur / 2);
+  spdlog::warn(
+      "room for {} clients, not {}: this process may open {} files; raise that (ulimit -Hn) "
+      "or lower --max-connections",
+      room, clients, files.rlim_cur);
+  return room;
+}
+
+/// The sender of a connection, where it has an address.
+std::optional<tcp::endpoint> sender_of(const Listener::Socket& socket) {
   error_code error;
-  const auto found = resolver.resolve(host, port, tcp::resolver::numeric_service, error);
-  if (error || found.empty()) return StartError{"cannot find the address of '" + host + "'"};
-  return found.begin()->endpoint();
+  const auto peer = socket.remote_endpoint(error);
+  const int family = peer.protocol().family();
+  if (error || (family != AF_INET && family != AF_INET6)) return {};
+  tcp::endpoint endpoint;
+  std::memcpy(endpoint.data(), peer.data(), peer.size());
+  endpoint.resize(peer.size());
+  return endpoint;
 }
 
 std::string print(const tcp::endpoint& endpoint) {
-  const std::string host = endpoint.address().to_string();
-  return (endpoint.address().is_v6() ? "[" + host + "]" : host) + ":" +
-         std::to_string(endpoint.port());
-}
-
-Expected<tcp::acceptor, StartError> open_acceptor(boost::asio::io_context& io,
-                                                  const std::string& text) {
-  const auto endpoint = read_endpoint(text);
-  if (!endpoint) return endpoint.error();
-  tcp::acceptor acceptor(io);
-  error_code error;
-  acceptor.open(endpoint->protocol(), error);
-  if (!error) acceptor.set_option(tcp::acceptor::reuse_address(true), error);
-  if (!error) acceptor.bind(*endpoint, error);
-  if (!error) acceptor.listen(1024, error);
-  if (error == boost::asio::error::address_in_use) {
-    return StartError{text + " is in use; stop what listens there or choose another port"};
-  }
-  if (error) return StartError{"cannot listen on " + text + ": " + error.message()};
-  return acceptor;
+  return print(Address{.host = endpoint.address().to_string(), .port = endpoint.port()});
 }
 
 }  // namespace
@@ -73,11 +87,11 @@ struct Server::State {
       : options(wanted),
         service(rules, {.max_keys = wanted.max_keys}),
         metrics(service.metrics.add_worker()),
-        acceptor(io),
+        tls(wanted.tls),
         signals(io),
         second(io),
-        pause(io),
         last_call(io) {
+    service.key_bytes = wanted.limits.key_bytes;
     for (std::size_t at = 0; at < std::max<std::size_t>(1, options.threads); ++at) {
       workers.push_back(std::make_unique<Worker>(service, options.limits));
     }
@@ -87,10 +101,12 @@ struct Server::State {
   Service service;
   WorkerMetrics& metrics;         ///< of the control loop
   boost::asio::io_context io{1};  ///< the control loop: accepts, watches, never decides
-  tcp::acceptor acceptor;
+  ClientAddresses addresses;      ///< outlives the workers' connections
+  TlsFiles tls;
+  std::vector<std::unique_ptr<Listener>> listeners;
+  RareLine refusals;
   boost::asio::signal_set signals;
   boost::asio::steady_timer second;     ///< ticks
-  boost::asio::steady_timer pause;      ///< after an accept that failed
   boost::asio::steady_timer last_call;  ///< while draining
   std::vector<std::unique_ptr<Worker>> workers;
   std::optional<StatusPage> status;
@@ -103,39 +119,85 @@ struct Server::State {
     return total;
   }
 
-  void accept() {
+  void accept(Listener& listener) {
+    listener.start(
+        {.arrived = [this](Listener& by, auto socket) { arrived(by, std::move(socket)); },
+         .failed = [this](const error_code& error) { not_accepted(error); }});
+  }
+
+  void arrived(const Listener& listener, Listener::Socket socket) {
+    if (open() >= options.limits.connections) {
+      metrics.hit(LimitHit::connections);
+      return turn_away(socket, "-ERR max number of clients reached\r\n");
+    }
+    error_code ignored;
+    Arrival arrival{socket.local_endpoint(ignored).protocol(), -1, print(listener.address())};
+    if (listener.address().kind != Address::Kind::unix_socket) {
+      const auto sender = sender_of(socket);
+      if (!sender) return;  // it is gone already
+      auto seat = addresses.admit(sender->address(), options.limits.connections_per_address);
+      if (!seat) {
+        metrics.hit(LimitHit::connections_per_address);
+        return turn_away(socket, "-ERR max number of clients from one address reached\r\n");
+      }
+      arrival.seat = std::move(*seat);
+      arrival.peer = print(*sender);
+      socket.set_option(tcp::no_delay(true), ignored);
+      socket.set_option(boost::asio::socket_base::keep_alive(true), ignored);
+    }
+    if (listener.address().kind == Address::Kind::tls) arrival.tls = tls.context();
     Worker& next = **std::min_element(
         workers.begin(), workers.end(),
         [](const auto& left, const auto& right) { return left->open() < right->open(); });
-    acceptor.async_accept([this, &next](error_code error, tcp::socket socket) {
-      if (error == boost::asio::error::operation_aborted || service.draining) return;
-      if (error) {
-        // Out of descriptors, most likely: those who are connected are served meanwhile.
-        pause.expires_after(std::chrono::milliseconds(100));
-        pause.async_wait([this](error_code stopped) {
-          if (!stopped) accept();
-        });
-        return;
-      }
-      if (open() >= options.limits.connections) {
-        turn_away(socket);
-      } else {
-        error_code ignored;
-        socket.set_option(tcp::no_delay(true), ignored);
-        socket.set_option(boost::asio::socket_base::keep_alive(true), ignored);
-        const tcp::endpoint peer = socket.remote_endpoint(ignored);
-        next.adopt({peer.protocol(), socket.release(ignored), print(peer)});
-      }
-      accept();
-    });
+    arrival.descriptor = socket.release(ignored);
+    next.adopt(std::move(arrival));
   }
 
-  void turn_away(tcp::socket& socket) {
-    metrics.wire_faults[static_cast<std::size_t>(WireFault::too_many_connections)].add(1);
-    constexpr std::string_view full = "-ERR max number of clients reached\r\n";
+  /// A TLS client only sees the end: it is not worth a handshake.
+  void turn_away(Listener::Socket& socket, std::string_view why) {
+    metrics.gave_up(WireFault::too_many_connections);
     error_code ignored;
     socket.non_blocking(true, ignored);
-    socket.write_some(boost::asio::buffer(full), ignored);
+    socket.write_some(boost::asio::buffer(why), ignored);
+  }
+
+  /// Out of descriptors, most likely.
+  void not_accepted(const error_code& error) {
+    metrics.accept_failures.add(1);
+    if (const std::uint64_t times = refusals.due()) {
+      spdlog::warn(
+          "cannot accept: {} ({} times since the last such line); clients wait; allow more "
+          "open files (ulimit -n) or fewer clients (--max-connections)",
+          error.message(), times);
+    }
+  }
+
+  std::optional<StartError> read_password() {
+    auto file = read_secret(options.password_file);
+    if (!file) return file.error();
+    if (file->world_readable) {
+      spdlog::warn("every user of this machine can read {}; chmod 640 would keep it a secret",
+                   options.password_file);
+    }
+    service.password.set(file->secret);
+    return {};
+  }
+
+  void note_reload(Reloaded what, const std::optional<StartError>& error) {
+    const auto at = static_cast<std::size_t>(what);
+    const char* name = what == Reloaded::tls ? "the certificate" : "the password";
+    (error ? metrics.failed_reloads : metrics.reloads)[at].add(1);
+    if (error) {
+      spdlog::error("{} stays as it was: {}", name, error->message);
+    } else {
+      spdlog::info("{} was read again", name);
+    }
+  }
+
+  /// At SIGHUP.
+  void reload() {
+    if (!options.tls.certificate.empty()) note_reload(Reloaded::tls, tls.load());
+    if (!options.password_file.empty()) note_reload(Reloaded::password, read_password());
   }
 
   void tick() {
@@ -144,6 +206,7 @@ struct Server::State {
       if (stopped) return;
       service.clock.adjust();
       for (const auto& worker : workers) worker->tick();
+      if (tls.context() && tls.changed()) note_reload(Reloaded::tls, tls.load());
       // All states are looked at once in two minutes, even when nobody asks.
       const std::size_t keys = service.table.stats().keys;
       service.table.sweep(service.clock.now(), std::clamp<std::size_t>(keys / 120, 256, 100'000));
@@ -152,8 +215,12 @@ struct Server::State {
   }
 
   void await_signal() {
-    signals.async_wait([this](error_code error, int) {
+    signals.async_wait([this](error_code error, int signal) {
       if (error) return;
+      if (signal == SIGHUP) {
+        reload();
+        return await_signal();
+      }
       if (service.draining) return io.stop();  // asked twice: at once
       drain();
       await_signal();
@@ -163,8 +230,7 @@ struct Server::State {
   void drain() {
     spdlog::info("draining: {} connections", open());
     service.draining = true;
-    error_code ignored;
-    acceptor.close(ignored);
+    for (const auto& listener : listeners) listener->close();
     for (const auto& worker : workers) worker->drain();
     drain_until = std::chrono::steady_clock::now() + options.limits.drain;
     linger_until = drain_until;
@@ -194,21 +260,41 @@ Server::Server(const Options& options, Rules& rules)
 Server::~Server() = default;
 
 Expected<std::vector<Server::Listening>, StartError> Server::listen() {
-  std::vector<Listening> listening;
-  auto resp = open_acceptor(state_->io, state_->options.resp);
-  if (!resp) return resp.error();
-  state_->acceptor = std::move(resp).value();
-  listening.push_back({"resp", print(state_->acceptor.local_endpoint())});
-  if (state_->options.metrics != "off") {
-    auto metrics = open_acceptor(state_->io, state_->options.metrics);
-    if (!metrics) return metrics.error();
-    tcp::acceptor acceptor = std::move(metrics).value();
-    listening.push_back({"metrics", print(acceptor.local_endpoint())});
-    state_->status.emplace(state_->service, std::move(acceptor));
+  const Options& options = state_->options;
+  if (!options.tls.certificate.empty()) {
+    if (auto error = state_->tls.load()) return *std::move(error);
   }
+  if (!options.password_file.empty()) {
+    if (auto error = state_->read_password()) return *std::move(error);
+  }
+  std::vector<Listening> listening;
+  for (const std::string& text : options.resp) {
+    const auto address = read_address(text);
+    if (!address) return StartError{"--resp: " + address.error().message};
+    if (address->kind == Address::Kind::tls && !state_->tls.context()) {
+      return StartError{text + " needs --tls-cert FILE and --tls-key FILE"};
+    }
+    auto listener = Listener::open(state_->io, *address);
+    if (!listener) return listener.error();
+    state_->listeners.push_back(std::move(listener).value());
+    listening.push_back({"resp", state_->listeners.back()->address()});
+  }
+  if (options.metrics != "off") {
+    const auto address = read_address(options.metrics);
+    if (!address || address->kind != Address::Kind::tcp) {
+      return StartError{"--metrics: '" + options.metrics +
+                        "' is no address; expected HOST:PORT, such as 127.0.0.1:7390, or off"};
+    }
+    auto acceptor = listen_on(state_->io, *address);
+    if (!acceptor) return acceptor.error();
+    listening.push_back({"metrics", address_of(*acceptor, Address::Kind::tcp)});
+    state_->status.emplace(state_->service, std::move(acceptor).value());
+  }
+  state_->options.limits.connections = make_room_for(options.limits.connections);
   // From here on a signal drains, even when it comes before run().
-  state_->signals.add(SIGTERM);
-  state_->signals.add(SIGINT);
+  for (const int signal : {SIGTERM, SIGINT, SIGHUP}) state_->signals.add(signal);
+  // OpenSSL writes to sockets whose other end may be gone.
+  std::signal(SIGPIPE, SIG_IGN);
   return listening;
 }
 
@@ -218,7 +304,7 @@ void Server::run() {
   for (const auto& worker : state.workers) threads.emplace_back([&worker] { worker->run(); });
   state.await_signal();
   state.tick();
-  state.accept();
+  for (const auto& listener : state.listeners) state.accept(*listener);
   if (state.status) state.status->start();
   state.io.run();
   const std::size_t cut_off = state.open();

@@ -5,20 +5,17 @@
 #include <string>
 #include <vector>
 
+#include "server/address.hpp"
 #include "server/options.hpp"
+#include "server/start_error.hpp"
 #include "weir/local/rule.hpp"
 
 namespace weir::server {
 
-/// Why a server cannot start: a sentence that says what to do.
-struct StartError {
-  std::string message;
-};
-
 /// A limiter for any Redis client.
 ///
 /// Threads  run() on one thread, which starts `threads` workers and joins them
-/// Errors   listen() says which address cannot be had and why
+/// Errors   listen() says which address or file cannot be had and why
 class Server {
  public:
   /// `rules` must hold every named limit already, and outlive the server.
@@ -28,12 +25,13 @@ class Server {
   Server& operator=(const Server&) = delete;
 
   struct Listening {
-    std::string what;     ///< "resp" or "metrics"
-    std::string address;  ///< with the port that was taken
+    std::string what;  ///< "resp" or "metrics"
+    Address address;   ///< with the port that was taken
   };
   Expected<std::vector<Listening>, StartError> listen();
 
-  /// Serves until SIGTERM or SIGINT, then drains. Requires listen().
+  /// Serves until SIGTERM or SIGINT, then drains; SIGHUP reads certificates and the password again.
+  /// Requires listen().
   void run();
 
  private:

@@ -7,6 +7,7 @@
 #include <unordered_map>
 
 #include "server/metrics.hpp"
+#include "server/password.hpp"
 #include "weir/local/clock.hpp"
 #include "weir/local/rule.hpp"
 #include "weir/local/spent_ids.hpp"
@@ -24,6 +25,8 @@ struct Service {
   UnixClock clock;
   SpentIds spent_ids;
   Metrics metrics;
+  Password password;             ///< set before the first connection, or never asked for
+  std::size_t key_bytes = 1024;  ///< of one key; set before the first connection
   std::atomic<bool> draining{false};
   std::atomic<std::uint64_t> next_connection{1};
   std::atomic<std::uint64_t> next_grant{1};

@@ -4,6 +4,7 @@
 
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/post.hpp>
 #include <cerrno>
 #include <cstring>
 #include <utility>
@@ -19,21 +20,30 @@ constexpr std::size_t input_at_ease = std::size_t{64} << 10;  ///< shrunk to aft
 
 using boost::system::error_code;
 
-WireFault kind_of(wire::RequestFault fault) {
-  using enum wire::RequestFault;
-  const bool large = fault == too_many_arguments || fault == argument_too_long ||
-                     fault == frame_too_long || fault == inline_too_long;
-  return large ? WireFault::too_large : WireFault::malformed;
+/// The limit that a request was above, if it was that.
+std::optional<LimitHit> limit_of(wire::RequestFault fault) {
+  switch (fault) {
+    case wire::RequestFault::too_many_arguments: return LimitHit::arguments;
+    case wire::RequestFault::argument_too_long: return LimitHit::argument_bytes;
+    case wire::RequestFault::frame_too_long: return LimitHit::frame_bytes;
+    case wire::RequestFault::inline_too_long: return LimitHit::inline_bytes;
+    default: return {};
+  }
 }
 
 }  // namespace
 
-Session::Session(Worker& worker, Socket socket, std::string peer)
-    : worker_(worker), socket_(std::move(socket)), input_(input_at_first) {
+Session::Session(Worker& worker, Socket socket, Arrival arrival)
+    : worker_(worker),
+      socket_(std::move(socket)),
+      seat_(std::move(arrival.seat)),
+      input_(input_at_first) {
+  if (arrival.tls) tls_.emplace(arrival.tls, socket_.native_handle());
   worker_.sessions_.insert(this);
   connection_.id = worker_.service_.next_connection.fetch_add(1, std::memory_order_relaxed);
-  connection_.peer = std::move(peer);
-  waiting_since_ = worker_.seconds_;
+  connection_.peer = std::move(arrival.peer);
+  connection_.authenticated = !worker_.service_.password.required();
+  stranger_since_ = waiting_since_ = worker_.seconds_;
 }
 
 Session::~Session() {
@@ -45,6 +55,7 @@ Session::~Session() {
 void Session::start(Ptr session) {
   error_code ignored;
   session->socket_.non_blocking(true, ignored);
+  if (session->tls_) return shake_hands(std::move(session));
   read(std::move(session));
 }
 
@@ -53,8 +64,23 @@ void Session::interrupt() {
   socket_.cancel(ignored);
 }
 
+/// Whether it has not shown yet what it must: its part of the handshake, the password.
+bool Session::is_stranger() const {
+  return !connection_.authenticated || (tls_ && !tls_->established());
+}
+
 void Session::tick() {
-  const bool partial = begin_ < end_;
+  if (!is_stranger()) {
+    stranger_since_ = worker_.seconds_;
+  } else if (!finishing_ &&
+             worker_.seconds_ - stranger_since_ >=
+                 static_cast<std::uint64_t>(worker_.limits_.unauthenticated.count())) {
+    worker_.metrics_.gave_up(WireFault::unauthenticated);
+    worker_.metrics_.hit(LimitHit::auth_timeout);
+    return cut_off();
+  }
+  // Of a TLS record that began the session sees nothing yet.
+  const bool partial = begin_ < end_ || (tls_ && tls_->holds_input());
   if (!writing_ && !partial && !finishing_) {
     waiting_since_ = worker_.seconds_;
     return;
@@ -65,9 +91,14 @@ void Session::tick() {
                                      : limits.partial_frame;
   if (worker_.seconds_ - waiting_since_ < static_cast<std::uint64_t>(patience.count())) return;
   if (!finishing_) {
-    worker_.metrics_.wire_faults[static_cast<std::size_t>(WireFault::stalled)].add(1);
+    worker_.metrics_.gave_up(WireFault::stalled);
+    worker_.metrics_.hit(writing_ ? LimitHit::write_timeout : LimitHit::command_timeout);
   }
-  // The handler of what goes on sees the socket shut down and ends the session.
+  cut_off();
+}
+
+/// The handler of what goes on sees the socket shut down and ends the session.
+void Session::cut_off() {
   finishing_ = true;
   error_code ignored;
   socket_.shutdown(Socket::shutdown_both, ignored);
@@ -76,6 +107,7 @@ void Session::tick() {
 
 void Session::read(Ptr session) {
   Session& self = *session;
+  if (self.tls_) return read_tls(std::move(session));
   self.make_room();
   const auto free =
       boost::asio::buffer(self.input_.data() + self.end_, self.input_.size() - self.end_);
@@ -99,8 +131,17 @@ void Session::go_on(Ptr session) {
   switch (session->answer_and_write()) {
     case Next::read: return read(std::move(session));
     case Next::write: return wait_to_write(std::move(session));
+    case Next::take_turns: return take_turns(std::move(session));
     case Next::close: return close(std::move(session));
   }
+}
+
+/// Goes on once the other clients of this worker had their turn.
+void Session::take_turns(Ptr session) {
+  Session& self = *session;
+  boost::asio::post(self.worker_.io_, [session = std::move(session)]() mutable {
+    if (!session->finishing_) go_on(std::move(session));
+  });
 }
 
 void Session::wait_to_write(Ptr session) {
@@ -125,6 +166,7 @@ void Session::close(Ptr session) {
   session->lingers_ = true;
   session->worker_.lingering_.fetch_add(1, std::memory_order_relaxed);
   session->waiting_since_ = session->worker_.seconds_;
+  if (session->tls_) session->tls_->finish();
   session->socket_.shutdown(Socket::shutdown_send, error);
   if (!error) discard(std::move(session));
 }
@@ -141,10 +183,14 @@ void Session::discard(Ptr session) {
 
 Session::Next Session::answer_and_write() {
   for (;;) {
-    if (!hungry_ && !connection_.closing) answer();
+    if (!hungry_ && !connection_.closing) {
+      if (!connection_.authenticated) answer_stranger();
+      if (connection_.authenticated) answer();
+      if (!hungry_) count_turn();
+    }
     if (!write()) return errno == EAGAIN || errno == EWOULDBLOCK ? Next::write : Next::close;
     if (connection_.closing) return Next::close;
-    if (!hungry_) continue;  // answering stopped because the output was full
+    if (!hungry_) return Next::take_turns;
     if (!worker_.draining_) return Next::read;
     if (!receive_rest()) return Next::close;
   }
@@ -155,6 +201,7 @@ void Session::answer() {
   CommandContext& context = worker_.context_;
   context.connection = &connection_;
   context.now = worker_.service_.clock.now();
+  context.turn = worker_.limits_.pipeline;
   std::uint64_t answered = 0;
   hungry_ = true;
   for (bool more = true; more && !connection_.closing;) {
@@ -162,7 +209,7 @@ void Session::answer() {
     const std::size_t count = parse_ahead(last);
     more = count == worker_.ahead_.size() || last.status == wire::RequestStatus::complete;
     for (std::size_t at = 0; at < count && !connection_.closing; ++at) {
-      if (output_.size() >= worker_.limits_.output_bytes) {
+      if (output_.size() >= worker_.limits_.output_bytes || answered >= context.turn) {
         hungry_ = more = false;
         needed_ = 1;  // those left are parsed again
         break;
@@ -175,7 +222,7 @@ void Session::answer() {
       ++answered;
     }
     if (hungry_ && !connection_.closing && last.status == wire::RequestStatus::malformed) {
-      worker_.metrics_.wire_faults[static_cast<std::size_t>(kind_of(last.fault))].add(1);
+      count_refusal(last.fault);
       wire::ReplyWriter(output_, connection_.protocol)
           .error("ERR Protocol error: " + worker_.parser_.explain(last));
       connection_.closing = true;
@@ -210,8 +257,54 @@ std::size_t Session::parse_ahead(wire::ParsedRequest& last) {
   return count;
 }
 
+/// One command of a client that has not shown the password: no more in a turn, so that guesses cost
+/// others little.
+void Session::answer_stranger() {
+  CommandContext& context = worker_.context_;
+  context.connection = &connection_;
+  hungry_ = begin_ + needed_ > end_;
+  if (hungry_) return;
+  const std::string_view bytes(input_.data() + begin_, end_ - begin_);
+  wire::RequestParser& parser = worker_.strangers_parser_;
+  const wire::ParsedRequest parsed = parser.parse(bytes, worker_.arguments_);
+  if (parsed.status == wire::RequestStatus::incomplete) {
+    needed_ = parsed.needed;
+    hungry_ = true;
+    return;
+  }
+  wire::ReplyWriter reply(output_, connection_.protocol);
+  if (parsed.status == wire::RequestStatus::malformed) {
+    count_refusal(parsed.fault);
+    reply.error("ERR Protocol error: unauthenticated: " + parser.explain(parsed));
+    connection_.closing = true;
+    return;
+  }
+  begin_ += parsed.consumed;
+  needed_ = 1;
+  if (worker_.arguments_.empty()) return;
+  run_before_password(context, worker_.arguments_, reply);
+  waiting_since_ = worker_.seconds_;
+  worker_.metrics_.commands.add(1);
+}
+
+void Session::count_refusal(wire::RequestFault fault) {
+  const auto limit = limit_of(fault);
+  worker_.metrics_.gave_up(limit ? WireFault::too_large : WireFault::malformed);
+  if (limit) worker_.metrics_.hit(*limit);
+}
+
+/// A turn that ended before all was answered.
+void Session::count_turn() {
+  if (output_.size() >= worker_.limits_.output_bytes) {
+    worker_.metrics_.hit(LimitHit::output_bytes);
+  } else if (connection_.authenticated && !connection_.closing) {
+    worker_.metrics_.hit(LimitHit::pipeline);
+  }
+}
+
 /// Writes what there is to write without waiting; false with errno where it cannot all go now.
 bool Session::write() {
+  if (tls_) return write_tls();
   while (sent_ < output_.size()) {
     const ssize_t count = ::send(socket_.native_handle(), output_.data() + sent_,
                                  output_.size() - sent_, MSG_NOSIGNAL | MSG_DONTWAIT);
@@ -221,15 +314,25 @@ bool Session::write() {
       return false;
     }
   }
+  forget_output();
+  return true;
+}
+
+void Session::forget_output() {
   sent_ = 0;
   output_.clear();
   if (output_.capacity() > input_at_ease) output_.shrink_to_fit();
-  return true;
 }
 
 /// While draining: takes what has already arrived; false when there is no more.
 bool Session::receive_rest() {
   make_room();
+  if (tls_) {
+    const auto [step, received] = tls_->read(std::span(input_).subspan(end_));
+    end_ += received;
+    hungry_ = false;
+    return step == TlsStream::Step::done;
+  }
   const ssize_t count =
       ::recv(socket_.native_handle(), input_.data() + end_, input_.size() - end_, MSG_DONTWAIT);
   if (count <= 0) return false;

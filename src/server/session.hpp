@@ -3,6 +3,7 @@
 
 #include <boost/system/error_code.hpp>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -10,13 +11,15 @@
 
 namespace weir::server {
 
-/// Reads commands, answers them in order, writes. At any time exactly one of three things goes on:
-/// a read, a wait for room to write, or the last wait before the end; its handler owns the session.
+/// Reads commands, answers them in order, writes. At any time exactly one thing goes on: the TLS
+/// handshake, a read, a wait for room to write, a wait for its next turn, or the last wait before
+/// the end; its handler owns the session.
 class Session {
  public:
   using Ptr = std::unique_ptr<Session>;
 
-  Session(Worker& worker, Socket socket, std::string peer);
+  /// The socket is that of the arrival.
+  Session(Worker& worker, Socket socket, Arrival arrival);
   ~Session();
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
@@ -31,10 +34,14 @@ class Session {
 
  private:
   /// What comes next once everything at hand is answered and written.
-  enum class Next : std::uint8_t { read, write, close };
+  enum class Next : std::uint8_t { read, write, take_turns, close };
 
+  static void shake_hands(Ptr session);
   static void go_on(Ptr session);
   static void read(Ptr session);
+  static void read_tls(Ptr session);
+  static void receive_tls(Ptr session);
+  static void take_turns(Ptr session);
   static void wait_to_write(Ptr session);
   static void close(Ptr session);
   static void discard(Ptr session);
@@ -43,12 +50,21 @@ class Session {
   Next answer_and_write();
   void answer();
   std::size_t parse_ahead(wire::ParsedRequest& last);
+  void answer_stranger();
+  void count_refusal(wire::RequestFault fault);
+  void count_turn();
   bool write();
+  bool write_tls();
+  void forget_output();
   bool receive_rest();
+  bool is_stranger() const;
+  void cut_off();
   void make_room();
 
   Worker& worker_;
   Socket socket_;
+  ClientAddresses::Seat seat_;
+  std::optional<TlsStream> tls_;  ///< absent where the client speaks plainly
   Connection connection_;
 
   std::vector<char> input_;
@@ -60,7 +76,8 @@ class Session {
   std::string output_;
   std::size_t sent_ = 0;
 
-  std::uint64_t waiting_since_ = 0;  ///< the second a write or a partial command began to wait
+  std::uint64_t stranger_since_ = 0;  ///< the second it came; moves on once it is trusted
+  std::uint64_t waiting_since_ = 0;   ///< the second a write or a partial command began to wait
   bool writing_ = false;
   bool finishing_ = false;  ///< nothing more is answered
   bool lingers_ = false;    ///< all is sent; waits for the client to close

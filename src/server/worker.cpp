@@ -2,12 +2,25 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <boost/asio/post.hpp>
 #include <utility>
 
 #include "server/session.hpp"
 
 namespace weir::server {
+
+namespace {
+
+/// What a client may send before the password: room for HELLO with AUTH and SETNAME.
+wire::RequestLimits strangers_limits(const wire::RequestLimits& limits) {
+  return {.inline_bytes = std::min<std::size_t>(limits.inline_bytes, 1024),
+          .arguments = std::min<std::size_t>(limits.arguments, 7),
+          .argument_bytes = std::min<std::size_t>(limits.argument_bytes, longest_password),
+          .frame_bytes = std::min<std::size_t>(limits.frame_bytes, 4096)};
+}
+
+}  // namespace
 
 Worker::Worker(Service& service, const ConnectionLimits& limits)
     : service_(service),
@@ -16,6 +29,7 @@ Worker::Worker(Service& service, const ConnectionLimits& limits)
       rules_(service.rules),
       context_{service, rules_, metrics_},
       parser_(limits.request),
+      strangers_parser_(strangers_limits(limits.request)),
       work_(io_.get_executor()) {}
 
 Worker::~Worker() = default;
@@ -37,7 +51,7 @@ void Worker::adopt(Arrival arrival) {
       metrics_.closed.add(1);
       return;
     }
-    Session::start(std::make_unique<Session>(*this, std::move(socket), std::move(arrival.peer)));
+    Session::start(std::make_unique<Session>(*this, std::move(socket), std::move(arrival)));
   });
 }
 

@@ -10,8 +10,10 @@
 #include <string>
 #include <unordered_set>
 
+#include "server/client_addresses.hpp"
 #include "server/commands.hpp"
 #include "server/options.hpp"
+#include "server/tls.hpp"
 
 namespace weir::server {
 
@@ -24,6 +26,8 @@ struct Arrival {
   boost::asio::generic::stream_protocol protocol;
   int descriptor;
   std::string peer;
+  TlsContext tls{};  ///< null where the client speaks plainly
+  ClientAddresses::Seat seat{};
 };
 
 class Session;
@@ -64,6 +68,8 @@ class Worker {
   RuleCache rules_;
   CommandContext context_;
   wire::RequestParser parser_;
+  wire::RequestParser strangers_parser_;  ///< before the password
+  wire::Arguments arguments_;
   /// Commands that are parsed, and whose states are on their way from memory, before they run.
   struct Ahead {
     wire::Arguments arguments;

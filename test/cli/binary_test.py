@@ -103,8 +103,17 @@ class TheProgram(unittest.TestCase):
             result = run(*arguments)
             self.assertEqual(result.returncode, 0, verb)
             lines = result.stdout.decode().splitlines()
-            self.assertLessEqual(len(lines), 23, f"weir {verb} --help")
+            self.assertLessEqual(len(lines), 30 if verb == "serve" else 23, f"weir {verb} --help")
             self.assertLessEqual(max(map(len, lines)), 80, f"weir {verb} --help")
+
+    def test_help_of_the_limits_names_what_serve_takes(self):
+        lines = run("serve", "--help-limits").stdout.decode().splitlines()
+        self.assertLessEqual(len(lines), 30)
+        self.assertLessEqual(max(map(len, lines)), 80)
+        options = [line.split()[0] for line in lines if line.startswith("  --")]
+        self.assertEqual(len(options), 13)
+        for option in options:
+            self.assertIn(f"weir: {option}", run("serve", option, "0").stderr.decode())
 
     def test_fails_where_its_output_cannot_be_written(self):
         with open("/dev/full", "wb") as full:

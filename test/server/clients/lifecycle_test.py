@@ -6,6 +6,7 @@ import subprocess
 import time
 import unittest
 
+from certificates import Authority
 from weir_process import BINARY, Weir, read_to_end
 
 
@@ -148,6 +149,90 @@ class Ask(unittest.TestCase):
         away = weir("take", "alice", "5/m", "--server", "127.0.0.1:1")
         self.assertEqual(away.returncode, 3)
         self.assertIn("start one with: weir serve", away.stderr)
+
+
+class AskElsewhere(unittest.TestCase):
+    """The verbs reach what serve listens on."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.authority = Authority()
+        cls.addClassCleanup(cls.authority.close)
+        cls.password = cls.authority.path("password")
+        with open(cls.password, "w", encoding="ascii") as file:
+            file.write("secret\n")
+        cls.path = "unix:" + cls.authority.path("weir.sock")
+        cls.server = Weir("--resp", cls.path, "--resp", "tls:127.0.0.1:0",
+                          "--password-file", cls.password, "--tls-cert", cls.authority.certificate,
+                          "--tls-key", cls.authority.key, "--tls-client-ca", cls.authority.ca)
+        cls.addClassCleanup(cls.server.stop)
+        cls.tls = cls.server.others[1]
+        cls.client = cls.authority.issue("client")
+
+    def ask(self, address, *options, password=True):
+        if password:
+            options += ("--password-file", self.password)
+        return weir("take", "alice", "1000/1m", "--server", address, *options)
+
+    def show(self):
+        return ("--tls-cert", self.client[0], "--tls-key", self.client[1])
+
+    def test_every_address_answers(self):
+        trust = ("--tls-ca", self.authority.ca)
+        for address, options in ((f"127.0.0.1:{self.server.port}", ()), (self.path, ()),
+                                 (f"localhost:{self.server.port}", ()),
+                                 (self.tls, trust + self.show()),
+                                 (self.tls.replace("127.0.0.1", "localhost"), trust + self.show())):
+            done = self.ask(address, *options)
+            self.assertEqual((done.returncode, done.stderr), (0, ""), address)
+            self.assertTrue(done.stdout.startswith("granted; "))
+
+    def test_without_the_password_it_says_what_is_missing(self):
+        done = self.ask(self.path, password=False)
+        self.assertEqual((done.returncode, done.stdout), (2, ""))
+        self.assertIn("NOAUTH Authentication required. Name the password's file", done.stderr)
+
+    def test_a_server_that_is_not_trusted_gets_no_password(self):
+        before = self.server.metric("weir_commands_total")
+        untrusted = self.ask(self.tls, *self.show())
+        self.assertEqual((untrusted.returncode, untrusted.stdout), (3, ""))
+        self.assertIn("its certificate is not trusted: ", untrusted.stderr)
+        self.assertIn("--tls-ca FILE", untrusted.stderr)
+        other = Authority("another")
+        self.addCleanup(other.close)
+        wrong = self.ask(self.tls, "--tls-ca", other.ca, *self.show())
+        self.assertIn("its certificate is not trusted: ", wrong.stderr)
+        self.assertEqual(self.server.metric("weir_commands_total"), before)
+
+    def test_a_certificate_for_another_name_is_not_trusted(self):
+        certificate, key = self.authority.issue("elsewhere", "DNS:elsewhere,IP:127.0.0.9")
+        with Weir("--resp", "tls:127.0.0.1:0", "--tls-cert", certificate, "--tls-key",
+                  key) as server:
+            for host in ("127.0.0.1", "localhost"):
+                address = server.others[0].replace("127.0.0.1", host)
+                done = self.ask(address, "--tls-ca", self.authority.ca)
+                self.assertEqual((done.returncode, done.stdout), (3, ""))
+                self.assertIn("mismatch", done.stderr)
+            self.assertEqual(server.metric("weir_commands_total"), 0)
+
+    def test_errors_name_what_is_wrong(self):
+        ca = ("--tls-ca", self.authority.ca)
+        for address, options, code, expected in (
+                (self.tls, ca, 3, "gave no answer"),  # shows no certificate
+                (self.tls, ca + ("--tls-cert", self.client[0]), 2, "go together"),
+                (self.tls, ("--tls-ca", "/nonexistent"), 3, "cannot read certificates from"),
+                ("unix:/nonexistent", (), 3, "no server answers at unix:/nonexistent (No such"),
+                ("nonsense", (), 2, "expected HOST:PORT"),
+                ("tls:127.0.0.1:1", ca, 3, "start one with: weir serve"),
+                (f"tls:127.0.0.1:{self.server.port}", ca, 3, "no TLS with")):
+            with self.subTest(expected):
+                done = self.ask(address, *options)
+                self.assertEqual((done.returncode, done.stdout), (code, ""), done.stderr)
+                self.assertIn(expected, done.stderr)
+        missing = weir("take", "a", "5/1m", "--server", self.path, "--password-file",
+                       "/nonexistent")
+        self.assertEqual(missing.returncode, 2)
+        self.assertIn("cannot read the password", missing.stderr)
 
 
 if __name__ == "__main__":

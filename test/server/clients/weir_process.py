@@ -5,6 +5,7 @@ import re
 import signal
 import socket
 import subprocess
+import time
 
 BINARY = os.environ["WEIR_BINARY"]
 
@@ -17,12 +18,16 @@ class Weir:
             [BINARY, "serve", "--resp", "127.0.0.1:0", "--metrics", "127.0.0.1:0", *arguments],
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         self.ports = {}
+        self.others = []  # addresses of further --resp options
         while len(self.ports) < 2:
             line = self.process.stdout.readline()
             if not line:
                 raise RuntimeError("weir did not start: " + self.process.stderr.read())
-            if found := re.fullmatch(r"(resp|metrics) 127\.0\.0\.1:(\d+)\n", line):
+            found = re.fullmatch(r"(resp|metrics) 127\.0\.0\.1:(\d+)\n", line)
+            if found and found[1] not in self.ports:
                 self.ports[found[1]] = int(found[2])
+            elif line.startswith("resp "):
+                self.others.append(line[5:].rstrip())
         self.port = self.ports["resp"]
 
     def __enter__(self):
@@ -48,8 +53,20 @@ class Weir:
     def metric(self, name):
         return float(re.search(f"^{re.escape(name)} (.*)$", self.metrics(), re.M)[1])
 
+    def hits(self, limit):
+        return self.metric(f'weir_limit_hits_total{{limit="{limit}"}}')
+
+    def eventually(self, holds, within=10):
+        """Asks again until it holds, and fails after so many seconds."""
+        deadline = time.monotonic() + within
+        while not holds():
+            assert time.monotonic() < deadline, "it did not come true"
+            time.sleep(0.02)
+
     def stop(self):
-        """SIGTERM; the exit status."""
+        """SIGTERM; the exit status. Later calls return the same."""
+        if self.process.stdout.closed:
+            return self.process.returncode
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGTERM)
         try:
