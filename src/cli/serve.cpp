@@ -1,7 +1,5 @@
-#include <spdlog/sinks/stdout_sinks.h>
-#include <spdlog/spdlog.h>
-
 #include <algorithm>
+#include <array>
 #include <memory>
 #include <optional>
 #include <ostream>
@@ -32,6 +30,8 @@ Usage: weir serve [OPTION...]
   --threads N            worker threads, 1 to 1024 (one for each processor)
   --max-keys N           states kept (1M); above it, new keys share states
   --max-connections N    clients at once (10k)
+  --log-format FORMAT    of lines on standard error: text (unless said), json
+  --log-level LEVEL      info (unless said), warning, error or off
 
 Listens on this machine alone unless told otherwise: there is no password yet.
 SIGTERM or Ctrl-C answers what has arrived, closes and ends; twice: at once.
@@ -45,6 +45,8 @@ struct Settings {
   std::string threads;
   std::string max_keys;
   std::string max_connections;
+  std::string log_format;
+  std::string log_level;
 };
 
 /// NAME=LIMIT.
@@ -72,6 +74,34 @@ std::optional<InputError> read_size(const char* name, const std::string& text, s
   return {};
 }
 
+template <typename Value>
+struct Choice {
+  std::string_view word;
+  Value value;
+};
+
+constexpr std::array log_formats{Choice{"text", server::LogFormat::text},
+                                 Choice{"json", server::LogFormat::json}};
+constexpr std::array log_levels{
+    Choice{"info", server::LogLevel::info}, Choice{"warning", server::LogLevel::warning},
+    Choice{"error", server::LogLevel::error}, Choice{"off", server::LogLevel::off}};
+
+/// One of a few words, or what it is already.
+template <typename Choices, typename Value>
+std::optional<InputError> read_choice(const Input& input, const Choices& choices, Value& value) {
+  if (input.text.empty()) return {};
+  std::string words;
+  for (const auto& choice : choices) {
+    if (choice.word == input.text) {
+      value = choice.value;
+      return {};
+    }
+    words += (words.empty() ? "" : ", ") + std::string(choice.word);
+  }
+  return InputError{std::string(input.name) + " expects one of: " + words, std::string(input.text),
+                    0};
+}
+
 std::optional<InputError> read_options(const Settings& settings, Rules& rules,
                                        server::Options& options) {
   options.threads = std::max(1U, std::thread::hardware_concurrency());
@@ -85,6 +115,14 @@ std::optional<InputError> read_options(const Settings& settings, Rules& rules,
   }
   if (options.threads > 1024)
     return InputError{"--threads may be at most 1024", settings.threads, 0};
+  if (auto error = read_choice({.name = "--log-format", .text = settings.log_format}, log_formats,
+                               options.log.format)) {
+    return error;
+  }
+  if (auto error = read_choice({.name = "--log-level", .text = settings.log_level}, log_levels,
+                               options.log.level)) {
+    return error;
+  }
   for (const std::string& limit : settings.limits) {
     if (auto error = add_limit(rules, limit)) return error;
   }
@@ -111,8 +149,6 @@ void say_where(const std::vector<server::Server::Listening>& listening, const Se
 }
 
 ExitCode serve(const Settings& settings, const Console& console) {
-  spdlog::set_default_logger(spdlog::stderr_logger_mt("weir"));
-  spdlog::set_pattern("%Y-%m-%dT%H:%M:%S.%e %l %v");
   Rules rules;
   server::Options options;
   if (const auto error = read_options(settings, rules, options)) {
@@ -141,6 +177,8 @@ Verb add_serve(CLI::App& weir) {
   command->add_option("--threads", settings->threads);
   command->add_option("--max-keys", settings->max_keys);
   command->add_option("--max-connections", settings->max_connections);
+  command->add_option("--log-format", settings->log_format)->type_name("text|json");
+  command->add_option("--log-level", settings->log_level)->type_name("info|warning|error|off");
   return {command, help, "weir serve --limit login='5/1m'",
           [settings](const Console& console) { return serve(*settings, console); }};
 }

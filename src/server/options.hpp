@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <string>
 
+#include "server/log.hpp"
 #include "wire/resp_request.hpp"
 
 namespace weir::server {
@@ -26,6 +27,7 @@ struct Options {
   std::size_t threads = 1;
   std::size_t max_keys = 1'000'000;
   ConnectionLimits limits;
+  LogOptions log;
 };
 
 }  // namespace weir::server

@@ -1,7 +1,5 @@
 #include "server/server.hpp"
 
-#include <spdlog/spdlog.h>
-
 #include <algorithm>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
@@ -71,7 +69,7 @@ Expected<tcp::acceptor, StartError> open_acceptor(boost::asio::io_context& io,
 struct Server::State {
   State(const Options& wanted, Rules& rules)
       : options(wanted),
-        service(rules, {.max_keys = wanted.max_keys}),
+        service(rules, {.max_keys = wanted.max_keys}, wanted.log),
         metrics(service.metrics.add_worker()),
         acceptor(io),
         signals(io),
@@ -110,6 +108,7 @@ struct Server::State {
     acceptor.async_accept([this, &next](error_code error, tcp::socket socket) {
       if (error == boost::asio::error::operation_aborted || service.draining) return;
       if (error) {
+        service.log.write(LogKind::accept_failed, {{"reason", error.message()}});
         // Out of descriptors, most likely: those who are connected are served meanwhile.
         pause.expires_after(std::chrono::milliseconds(100));
         pause.async_wait([this](error_code stopped) {
@@ -132,6 +131,10 @@ struct Server::State {
 
   void turn_away(tcp::socket& socket) {
     metrics.wire_faults[static_cast<std::size_t>(WireFault::too_many_connections)].add(1);
+    error_code unknown;
+    service.log.write(LogKind::turned_away,
+                      {{"client", print(socket.remote_endpoint(unknown))},
+                       {"max_connections", static_cast<std::int64_t>(options.limits.connections)}});
     constexpr std::string_view full = "-ERR max number of clients reached\r\n";
     error_code ignored;
     socket.non_blocking(true, ignored);
@@ -143,6 +146,7 @@ struct Server::State {
     second.async_wait([this](error_code stopped) {
       if (stopped) return;
       service.clock.adjust();
+      service.log.tell_suppressed();
       for (const auto& worker : workers) worker->tick();
       // All states are looked at once in two minutes, even when nobody asks.
       const std::size_t keys = service.table.stats().keys;
@@ -161,7 +165,7 @@ struct Server::State {
   }
 
   void drain() {
-    spdlog::info("draining: {} connections", open());
+    service.log.write(LogKind::draining, {{"connections", static_cast<std::int64_t>(open())}});
     service.draining = true;
     error_code ignored;
     acceptor.close(ignored);
@@ -206,6 +210,9 @@ Expected<std::vector<Server::Listening>, StartError> Server::listen() {
     listening.push_back({"metrics", print(acceptor.local_endpoint())});
     state_->status.emplace(state_->service, std::move(acceptor));
   }
+  for (const Listening& each : listening) {
+    state_->service.log.write(LogKind::listening, {{"for", each.what}, {"address", each.address}});
+  }
   // From here on a signal drains, even when it comes before run().
   state_->signals.add(SIGTERM);
   state_->signals.add(SIGINT);
@@ -224,7 +231,8 @@ void Server::run() {
   const std::size_t cut_off = state.open();
   for (const auto& worker : state.workers) worker->stop();
   for (std::thread& thread : threads) thread.join();
-  spdlog::info("stopped; {} connections cut off", cut_off);
+  state.service.log.tell_suppressed(std::chrono::seconds{0});
+  state.service.log.write(LogKind::stopped, {{"cut_off", static_cast<std::int64_t>(cut_off)}});
 }
 
 }  // namespace weir::server

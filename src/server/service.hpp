@@ -6,6 +6,7 @@
 #include <string_view>
 #include <unordered_map>
 
+#include "server/log.hpp"
 #include "server/metrics.hpp"
 #include "weir/local/clock.hpp"
 #include "weir/local/rule.hpp"
@@ -16,14 +17,15 @@ namespace weir::server {
 
 /// The limiter behind the sockets. Rules must be complete before it is made.
 struct Service {
-  Service(Rules& known_rules, const Table::Settings& settings)
-      : rules(known_rules), table(settings), metrics(known_rules) {}
+  Service(Rules& known_rules, const Table::Settings& settings, const LogOptions& logged = {})
+      : rules(known_rules), table(settings), metrics(known_rules), log(logged) {}
 
   Rules& rules;
   Table table;
   UnixClock clock;
   SpentIds spent_ids;
   Metrics metrics;
+  Log log;
   std::atomic<bool> draining{false};
   std::atomic<std::uint64_t> next_connection{1};
   std::atomic<std::uint64_t> next_grant{1};

@@ -65,6 +65,10 @@ void Session::tick() {
                                      : limits.partial_frame;
   if (worker_.seconds_ - waiting_since_ < static_cast<std::uint64_t>(patience.count())) return;
   if (!finishing_) {
+    worker_.service_.log.write(LogKind::stalled_client,
+                               {{"client", connection_.peer},
+                                {"name", connection_.name},
+                                {"waits_to", writing_ ? "read" : "write"}});
     worker_.metrics_.wire_faults[static_cast<std::size_t>(WireFault::stalled)].add(1);
   }
   // The handler of what goes on sees the socket shut down and ends the session.
@@ -171,7 +175,11 @@ void Session::answer() {
     wire::ReplyWriter reply(output_, connection_.protocol);
     if (parsed.status == wire::RequestStatus::malformed) {
       worker_.metrics_.wire_faults[static_cast<std::size_t>(kind_of(parsed.fault))].add(1);
-      reply.error("ERR Protocol error: " + worker_.parser_.explain(parsed));
+      const std::string reason = worker_.parser_.explain(parsed);
+      worker_.service_.log.write(
+          LogKind::malformed_request,
+          {{"client", connection_.peer}, {"name", connection_.name}, {"reason", reason}});
+      reply.error("ERR Protocol error: " + reason);
       connection_.closing = true;
       break;
     }
