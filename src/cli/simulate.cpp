@@ -158,7 +158,7 @@ Verb add_simulate(CLI::App& weir) {
   command->add_option("--calls", options->calls);
   command->add_option("--cost", options->cost);
   command->add_option("--patience", options->patience);
-  command->add_option("--svg", options->svg);
+  command->add_option("--svg", options->svg)->type_name("FILE");
   command->add_flag("--json", options->json);
   return {command, help, "weir simulate 'sliding-window 2/1s' --every 300ms --count 20",
           [options](const Console& console) { return simulate(*options, console); }};
