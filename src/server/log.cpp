@@ -19,7 +19,6 @@ constexpr std::size_t longest_value = 256;
 
 /// In the order of LogKind.
 constexpr std::array<Kind, log_kinds> kinds{{
-    {"listening", LogLevel::info, 60},
     {"draining", LogLevel::info, 60},
     {"stopped", LogLevel::info, 60},
     {"cannot accept a connection", LogLevel::error, 6},

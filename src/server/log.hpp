@@ -30,7 +30,6 @@ struct LogOptions {
 
 /// What there is to tell. A new kind gets its words, level and rate in log.cpp.
 enum class LogKind : std::uint8_t {
-  listening,
   draining,
   stopped,
   accept_failed,
@@ -38,7 +37,7 @@ enum class LogKind : std::uint8_t {
   malformed_request,
   stalled_client,
 };
-inline constexpr std::size_t log_kinds = 7;
+inline constexpr std::size_t log_kinds = 6;
 
 struct LogField {
   std::string_view name;  ///< ours, so it needs no escape

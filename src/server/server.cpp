@@ -210,9 +210,6 @@ Expected<std::vector<Server::Listening>, StartError> Server::listen() {
     listening.push_back({"metrics", print(acceptor.local_endpoint())});
     state_->status.emplace(state_->service, std::move(acceptor));
   }
-  for (const Listening& each : listening) {
-    state_->service.log.write(LogKind::listening, {{"for", each.what}, {"address", each.address}});
-  }
   // From here on a signal drains, even when it comes before run().
   state_->signals.add(SIGTERM);
   state_->signals.add(SIGINT);

@@ -95,7 +95,8 @@ class Fish(unittest.TestCase, Shell):
             with open(f"{home}/weir.fish", "w") as script:
                 script.write(script_of("fish"))
             result = subprocess.run(
-                [need("fish"), "--no-config", "-c", f"source {home}/weir.fish; complete -C '{line}'"],
+                [need("fish"), "--no-config", "-c",
+                 f"source {home}/weir.fish; complete -C '{line}'"],
                 capture_output=True, timeout=30, env={**os.environ, "HOME": home})
         self.assertEqual((result.returncode, result.stderr), (0, b""))
         return sorted(row.split("\t")[0] for row in result.stdout.decode().splitlines())

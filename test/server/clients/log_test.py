@@ -25,7 +25,7 @@ class LogTest(unittest.TestCase):
         told = sum(event.get("suppressed", 1) for event in malformed)
         self.assertEqual(told, 100)
         self.assertEqual([event["event"] for event in events if event["level"] == "info"],
-                         ["listening", "listening", "draining", "stopped"])
+                         ["draining", "stopped"])
 
     def test_a_level_silences_what_is_below_it(self):
         with Weir("--log-level", "error") as weir:
