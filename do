@@ -11,7 +11,8 @@ build_packages=(g++ cmake ninja-build ccache libboost1.81-dev libcli11-dev libsp
   libssl-dev)
 bench_packages=(libbenchmark-dev)
 test_packages=(libgtest-dev libgmock-dev librapidcheck-dev redis-server redis-tools libhiredis-dev
-  liblua5.1-0-dev python3 python3-redis openssl clang-14 libclang-rt-14-dev curl procps pkg-config)
+  liblua5.1-0-dev python3 python3-redis openssl clang-14 libclang-rt-14-dev curl procps pkg-config
+  zsh fish mandoc groff-base)
 lint_packages=(clang-format-14 clang-tidy-14 python3)
 change_labels='fast|redis|net|must_not_compile|bench_smoke|fuzz'
 

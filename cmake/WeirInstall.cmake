@@ -29,4 +29,12 @@ install(FILES "${PROJECT_BINARY_DIR}/weir.pc" DESTINATION ${CMAKE_INSTALL_LIBDIR
 
 if(TARGET weir)
   install(TARGETS weir RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+  # Optional, so that a build of the program alone can be installed too.
+  set(beside "${PROJECT_BINARY_DIR}/beside")
+  install(FILES "${beside}/weir.1" DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 OPTIONAL)
+  install(FILES "${beside}/weir"
+    DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions OPTIONAL)
+  install(FILES "${beside}/_weir" DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions OPTIONAL)
+  install(FILES "${beside}/weir.fish"
+    DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d OPTIONAL)
 endif()

@@ -25,7 +25,8 @@ Usage: weir take KEY LIMIT [OPTION...]
   --server ADDRESS     HOST:PORT (127.0.0.1:7379), tls:HOST:PORT or unix:PATH
   --password-file FILE the server's password
   --tls-ca FILE        PEM: whom to trust (whom this machine trusts)
-  --tls-cert FILE, --tls-key FILE   PEM: a certificate to show, and its key
+  --tls-cert FILE      PEM: a certificate to show
+  --tls-key FILE       PEM: its key
   --json               the answer as a JSON object
 
 LIMIT is a limit's text, or @NAME of one that the server has a name for.
@@ -45,7 +46,8 @@ Usage: weir peek KEY LIMIT [OPTION...]
   --server ADDRESS     HOST:PORT (127.0.0.1:7379), tls:HOST:PORT or unix:PATH
   --password-file FILE the server's password
   --tls-ca FILE        PEM: whom to trust (whom this machine trusts)
-  --tls-cert FILE, --tls-key FILE   PEM: a certificate to show, and its key
+  --tls-cert FILE      PEM: a certificate to show
+  --tls-key FILE       PEM: its key
   --json               the answer as a JSON object
 
 Exit codes: 0 it would be taken; 1 it would be refused; 2 bad usage or input;
@@ -63,7 +65,8 @@ Usage: weir reset KEY LIMIT [OPTION...]
   --server ADDRESS     HOST:PORT (127.0.0.1:7379), tls:HOST:PORT or unix:PATH
   --password-file FILE the server's password
   --tls-ca FILE        PEM: whom to trust (whom this machine trusts)
-  --tls-cert FILE, --tls-key FILE   PEM: a certificate to show, and its key
+  --tls-cert FILE      PEM: a certificate to show
+  --tls-key FILE       PEM: its key
   --json               {"forgotten":true} or false
 
 Exit codes: 0 forgotten, or there was nothing to forget; 2 bad usage or input;
@@ -210,10 +213,10 @@ CLI::App* add(CLI::App& weir, const char* name, const char* description, Questio
   command->add_option("key", question.key);
   command->add_option("limit", question.limit);
   command->add_option("--server", question.remote.address);
-  command->add_option("--password-file", question.remote.password_file);
-  command->add_option("--tls-ca", question.remote.tls_ca);
-  command->add_option("--tls-cert", question.remote.tls_certificate);
-  command->add_option("--tls-key", question.remote.tls_key);
+  command->add_option("--password-file", question.remote.password_file)->type_name("FILE");
+  command->add_option("--tls-ca", question.remote.tls_ca)->type_name("FILE");
+  command->add_option("--tls-cert", question.remote.tls_certificate)->type_name("FILE");
+  command->add_option("--tls-key", question.remote.tls_key)->type_name("FILE");
   command->add_flag("--json", question.json);
   return command;
 }

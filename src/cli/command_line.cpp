@@ -6,32 +6,30 @@
 #include <utility>
 
 #include "cli/input.hpp"
+#include "cli/program_help.hpp"
 
 namespace weir::cli {
 namespace {
 
-constexpr std::string_view limit_help = R"(
-A LIMIT is [algorithm] COUNT/PERIOD [option...] [& LIMIT]: 100/s, '5/m & 20/h'
-  algorithms  token-bucket (unless said), leaky-bucket, fixed-window,
-              sliding-window, sliding-log
-  options     burst N, queue N, parts N, initial N, block DURATION
-
-Exit codes: 0 ok; 1 refused; 2 bad usage or input; 3 server not reached.
-)";
-
 std::string help_of_program(const std::vector<Verb>& verbs) {
-  std::string text =
-      "weir admits what a limit allows, and refuses or delays the rest.\n\nExamples:\n";
+  std::string text = std::string(program_summary) + "\n\nExamples:\n";
   for (const Verb& verb : verbs) {
     if (!verb.example.empty()) text += "  " + std::string(verb.example) + "\n";
   }
   text += "\nUsage: weir VERB [OPTION...]; weir VERB --help tells more.\n";
+  std::string others;
   for (const Verb& verb : verbs) {
     std::string name = verb.command->get_name();
+    if (verb.command->get_group() == also) {
+      others += (others.empty() ? "  also      " : ", ") + name;
+      continue;
+    }
     name.resize(std::max<std::size_t>(name.size(), 10), ' ');
     text += "  " + name + verb.command->get_description() + "\n";
   }
-  return text.append(limit_help);
+  if (!others.empty()) text += others + "\n";
+  return text + "\n" + std::string(limit_help) +
+         "\nExit codes: " + std::string(program_exit_codes) + "\n";
 }
 
 struct Spelling {
@@ -127,7 +125,10 @@ ExitCode run(const std::vector<std::string>& given, std::span<const AddVerb> add
              const Console& console) {
   CLI::App weir;
   std::vector<Verb> verbs;
-  for (const AddVerb add : add_verbs) verbs.push_back(add(weir));
+  for (const AddVerb add : add_verbs) {
+    verbs.push_back(add(weir));
+    verbs.back().command->footer(std::string(verbs.back().help));
+  }
   weir.require_subcommand(1);
   if (given.empty()) {
     console.err << help_of_program(verbs);

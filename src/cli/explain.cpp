@@ -157,7 +157,7 @@ Verb add_explain(CLI::App& weir) {
   CLI::App* command = weir.add_subcommand("explain", "what a limit promises, in words and numbers");
   command->add_option("limit", options->limit);
   command->add_flag("--json", options->json);
-  return {command, help, "weir explain 'sliding-log 10/3s'",
+  return {command, help, "",
           [options](const Console& console) { return explain(*options, console); }};
 }
 

@@ -5,6 +5,7 @@
 #include <numeric>
 #include <vector>
 
+#include "cli/round_span.hpp"
 #include "weir/duration.hpp"
 
 namespace weir::cli {
@@ -40,27 +41,6 @@ Extent extent_of(const Simulation& simulation) {
     extent.cover(shown_at(now, decision));
   });
   return extent;
-}
-
-/// The shortest span that is not below this one and that people count in: 1, 2 or 5 times a power
-/// of ten up to seconds, then clock time, then 1, 2 or 5 times a power of ten days.
-Span round_span(Span least) {
-  constexpr std::array steps{1, 2, 5};
-  constexpr Span second{1'000'000};
-  constexpr Span day = 86'400 * second;
-  for (Span power{1}; power < second; power *= 10) {
-    for (const int step : steps) {
-      if (step * power >= least) return step * power;
-    }
-  }
-  for (const int seconds : {1, 2, 5, 10, 30, 60, 120, 300, 600, 1'800, 3'600, 7'200, 21'600}) {
-    if (seconds * second >= least) return seconds * second;
-  }
-  for (Span power = day;; power *= 10) {
-    for (const int step : steps) {
-      if (step * power >= least) return step * power;
-    }
-  }
 }
 
 /// The time axis: columns of equal span, from the origin on.

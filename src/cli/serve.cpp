@@ -1,7 +1,5 @@
-#include <spdlog/sinks/stdout_sinks.h>
-#include <spdlog/spdlog.h>
-
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <map>
 #include <memory>
@@ -34,43 +32,19 @@ Usage: weir serve [OPTION...]
   --metrics HOST:PORT    /metrics, /livez, /readyz (127.0.0.1:7390), or "off"
   --limit NAME=LIMIT     names a limit for WEIR.TAKE key @NAME; may be repeated
   --password-file FILE   clients must show the password in it
-  --tls-cert FILE, --tls-key FILE   PEM, for tls: addresses
+  --tls-cert FILE        PEM, for tls: addresses
+  --tls-key FILE         PEM, its key
   --tls-client-ca FILE   TLS clients must show a certificate that it signed
   --threads N            worker threads, 1 to 1024 (one for each processor)
   --max-keys N           states kept (1M); above it, new keys share states
   --help-limits          what one client may make the server hold, and how long
+  --log-format FORMAT    of lines on standard error: text (unless said), json
+  --log-level LEVEL      info (unless said), warning, error or off
 
 Listens on this machine alone unless told otherwise. SIGHUP reads the password
 and the certificates again; these also when they change.
 SIGTERM or Ctrl-C answers what has arrived, closes and ends; twice: at once.
 Exit codes: 0 stopped when asked; 2 bad usage, input, address or file.
-)";
-
-constexpr std::string_view limits_help =
-    R"(What clients of weir serve may make it hold, and for how long.
-
-Examples:
-  weir serve --max-connections 20k --max-connections-per-address 100
-  weir serve --max-pipeline 128 --write-timeout 3s
-
-Usage: weir serve [OPTION...]
-
-  --max-connections N              clients at once (10k)
-  --max-connections-per-address N  of one IPv4 address or IPv6 /64 (10k)
-  --max-pipeline N                 commands before others get their turn (1024)
-  --max-key-bytes N                of a key (1024)
-  --max-arguments N                of a command, its name included (64)
-  --max-argument-bytes N           of an argument (65536)
-  --max-frame-bytes N              of a framed command (262144)
-  --max-inline-bytes N             of a command typed as a line (4096)
-  --max-output-bytes N             of replies before no more is read (1048576)
-  --auth-timeout DURATION          from arrival to handshake and password (5s)
-  --command-timeout DURATION       until a command that began is whole (30s)
-  --write-timeout DURATION         until a reader that stopped goes on (10s)
-  --drain-timeout DURATION         from SIGTERM to the end (5s)
-
-Durations are whole seconds. weir_limit_hits_total in /metrics counts, for each
-option, how often clients met it.
 )";
 
 struct Settings {
@@ -83,31 +57,63 @@ struct Settings {
   server::TlsFileNames tls;
   std::map<std::string, std::string> client_limits;  ///< by option
   bool help_limits = false;
+  std::string log_format;
+  std::string log_level;
 };
 
-/// An option on what clients may do: a size or a time.
+/// An option on what clients may do: a size or a time, and its line of help.
 struct ClientLimit {
   const char* name;
+  const char* text;
   std::size_t* size = nullptr;
   std::chrono::seconds* time = nullptr;
 };
 
 std::vector<ClientLimit> client_limits(server::ConnectionLimits& limits) {
   return {
-      {.name = "--max-connections", .size = &limits.connections},
-      {.name = "--max-connections-per-address", .size = &limits.connections_per_address},
-      {.name = "--max-pipeline", .size = &limits.pipeline},
-      {.name = "--max-key-bytes", .size = &limits.key_bytes},
-      {.name = "--max-arguments", .size = &limits.request.arguments},
-      {.name = "--max-argument-bytes", .size = &limits.request.argument_bytes},
-      {.name = "--max-frame-bytes", .size = &limits.request.frame_bytes},
-      {.name = "--max-inline-bytes", .size = &limits.request.inline_bytes},
-      {.name = "--max-output-bytes", .size = &limits.output_bytes},
-      {.name = "--auth-timeout", .time = &limits.unauthenticated},
-      {.name = "--command-timeout", .time = &limits.partial_frame},
-      {.name = "--write-timeout", .time = &limits.stalled_write},
-      {.name = "--drain-timeout", .time = &limits.drain},
+      {"--max-connections", "clients at once", &limits.connections},
+      {"--max-connections-per-address", "of one IPv4 address or IPv6 /64",
+       &limits.connections_per_address},
+      {"--max-pipeline", "commands before others get their turn", &limits.pipeline},
+      {"--max-key-bytes", "of a key", &limits.key_bytes},
+      {"--max-arguments", "of a command, its name included", &limits.request.arguments},
+      {"--max-argument-bytes", "of an argument", &limits.request.argument_bytes},
+      {"--max-frame-bytes", "of a framed command", &limits.request.frame_bytes},
+      {"--max-inline-bytes", "of a command typed as a line", &limits.request.inline_bytes},
+      {"--max-output-bytes", "of replies before no more is read", &limits.output_bytes},
+      {"--auth-timeout", "from arrival to handshake and password", nullptr,
+       &limits.unauthenticated},
+      {"--command-timeout", "until a command that began is whole", nullptr, &limits.partial_frame},
+      {"--write-timeout", "until a reader that stopped goes on", nullptr, &limits.stalled_write},
+      {"--drain-timeout", "from SIGTERM to the end", nullptr, &limits.drain},
   };
+}
+
+/// What the limit is unless it is said.
+std::string usual(const ClientLimit& limit) {
+  return limit.size ? std::to_string(*limit.size) : std::to_string(limit.time->count()) + "s";
+}
+
+std::string limits_help() {
+  std::string page = R"(What clients of weir serve may make it hold, and for how long.
+
+Examples:
+  weir serve --max-connections 20k --max-connections-per-address 100
+  weir serve --max-pipeline 128 --write-timeout 3s
+
+Usage: weir serve [OPTION...]
+
+)";
+  server::ConnectionLimits limits;
+  for (const ClientLimit& limit : client_limits(limits)) {
+    std::string line = std::string("  ") + limit.name + (limit.size ? " N" : " DURATION");
+    line.resize(35, ' ');
+    page += line + limit.text + " (" + usual(limit) + ")\n";
+  }
+  return page + R"(
+Durations are whole seconds. weir_limit_hits_total in /metrics counts, for each
+option, how often clients met it.
+)";
 }
 
 /// NAME=LIMIT.
@@ -175,6 +181,34 @@ std::optional<InputError> read_tls(const Settings& settings, server::Options& op
   return {};
 }
 
+template <typename Value>
+struct Choice {
+  std::string_view word;
+  Value value;
+};
+
+constexpr std::array log_formats{Choice{"text", server::LogFormat::text},
+                                 Choice{"json", server::LogFormat::json}};
+constexpr std::array log_levels{
+    Choice{"info", server::LogLevel::info}, Choice{"warning", server::LogLevel::warning},
+    Choice{"error", server::LogLevel::error}, Choice{"off", server::LogLevel::off}};
+
+/// One of a few words, or what it is already.
+template <typename Choices, typename Value>
+std::optional<InputError> read_choice(const Input& input, const Choices& choices, Value& value) {
+  if (input.text.empty()) return {};
+  std::string words;
+  for (const auto& choice : choices) {
+    if (choice.word == input.text) {
+      value = choice.value;
+      return {};
+    }
+    words += (words.empty() ? "" : ", ") + std::string(choice.word);
+  }
+  return InputError{std::string(input.name) + " expects one of: " + words, std::string(input.text),
+                    0};
+}
+
 std::optional<InputError> read_options(const Settings& settings, Rules& rules,
                                        server::Options& options) {
   options.threads = std::max(1U, std::thread::hardware_concurrency());
@@ -190,6 +224,14 @@ std::optional<InputError> read_options(const Settings& settings, Rules& rules,
   if (auto error = read_client_limits(settings, options.limits)) return error;
   if (auto error = read_tls(settings, options)) return error;
   options.password_file = settings.password_file;
+  if (auto error = read_choice({.name = "--log-format", .text = settings.log_format}, log_formats,
+                               options.log.format)) {
+    return error;
+  }
+  if (auto error = read_choice({.name = "--log-level", .text = settings.log_level}, log_levels,
+                               options.log.level)) {
+    return error;
+  }
   for (const std::string& limit : settings.limits) {
     if (auto error = add_limit(rules, limit)) return error;
   }
@@ -230,11 +272,9 @@ void say_where(const std::vector<server::Server::Listening>& listening, const Se
 
 ExitCode serve(const Settings& settings, const Console& console) {
   if (settings.help_limits) {
-    console.out << limits_help;
+    console.out << limits_help();
     return ExitCode::ok;
   }
-  spdlog::set_default_logger(spdlog::stderr_logger_mt("weir"));
-  spdlog::set_pattern("%Y-%m-%dT%H:%M:%S.%e %l %v");
   Rules rules;
   server::Options options;
   if (const auto error = read_options(settings, rules, options)) {
@@ -262,15 +302,20 @@ Verb add_serve(CLI::App& weir) {
   command->add_option("--limit", settings->limits)->allow_extra_args(false);
   command->add_option("--threads", settings->threads);
   command->add_option("--max-keys", settings->max_keys);
-  command->add_option("--password-file", settings->password_file);
-  command->add_option("--tls-cert", settings->tls.certificate);
-  command->add_option("--tls-key", settings->tls.key);
-  command->add_option("--tls-client-ca", settings->tls.client_ca);
+  command->add_option("--password-file", settings->password_file)->type_name("FILE");
+  command->add_option("--tls-cert", settings->tls.certificate)->type_name("FILE");
+  command->add_option("--tls-key", settings->tls.key)->type_name("FILE");
+  command->add_option("--tls-client-ca", settings->tls.client_ca)->type_name("FILE");
   command->add_flag("--help-limits", settings->help_limits);
   server::ConnectionLimits names;
   for (const ClientLimit& limit : client_limits(names)) {
-    command->add_option(limit.name, settings->client_limits[limit.name]);
+    command
+        ->add_option(limit.name, settings->client_limits[limit.name],
+                     std::string(limit.text) + " (" + usual(limit) + ")")
+        ->type_name(limit.size ? "N" : "DURATION");
   }
+  command->add_option("--log-format", settings->log_format)->type_name("text|json");
+  command->add_option("--log-level", settings->log_level)->type_name("info|warning|error|off");
   return {command, help, "weir serve --limit login='5/1m'",
           [settings](const Console& console) { return serve(*settings, console); }};
 }

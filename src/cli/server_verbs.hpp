@@ -1,4 +1,4 @@
-// The verbs that are a server or ask one.
+// The verbs that are a server, ask one or prepare for one.
 #pragma once
 
 #include "cli/verb.hpp"
@@ -9,5 +9,6 @@ Verb add_serve(CLI::App& weir);
 Verb add_take(CLI::App& weir);
 Verb add_peek(CLI::App& weir);
 Verb add_reset(CLI::App& weir);
+Verb add_doctor(CLI::App& weir);
 
 }  // namespace weir::cli

@@ -1,6 +1,11 @@
+#include <cerrno>
+#include <cstring>
+#include <fstream>
 #include <memory>
+#include <ostream>
 
 #include "cli/report.hpp"
+#include "cli/svg_picture.hpp"
 #include "cli/verbs.hpp"
 
 namespace weir::cli {
@@ -12,7 +17,7 @@ constexpr std::string_view help =
 Examples:
   weir simulate fixed-window 2/1s --every 250ms --count 4 --start 600ms
   weir simulate 'sliding-log 10/3s' --calls '15@0s 1@4s'
-  weir simulate leaky-bucket 10/1s queue 9 --calls 10@0s --json
+  weir simulate leaky-bucket 10/1s queue 9 --calls 10@0s --svg picture.svg
 
 Usage: weir simulate LIMIT (--every DURATION --count N | --calls LIST) [OPTION]
 
@@ -23,6 +28,7 @@ Usage: weir simulate LIMIT (--every DURATION --count N | --calls LIST) [OPTION]
   --cost N             what each call takes (1)
   --patience DURATION  how long each call would wait (the limit's own)
   --json               a JSON object a line: each call, then {"summary":...}
+  --svg FILE           a picture to show around instead; "-": standard output
 
 A line a call says what became of it; a summary and a picture follow. Windows
 are aligned to the clock's 0. What a LIMIT is: weir --help.
@@ -37,6 +43,7 @@ struct Options {
   std::string calls;
   std::string cost;
   std::string patience;
+  std::string svg;
   bool json = false;
 };
 
@@ -83,6 +90,42 @@ Expected<Simulation, InputError> read_simulation(const Options& options) {
   return simulation;
 }
 
+Expected<PictureEvents, InputError> read_picture(const Simulation& simulation) {
+  std::int64_t count = 0;
+  for (const Calls& calls : simulation.schedule) {
+    if (calls.count > most_calls_drawn - count) {
+      return InputError{"--svg draws up to " + std::to_string(most_calls_drawn) +
+                        " calls; simulate fewer, or without --svg"};
+    }
+    count += calls.count;
+  }
+  return events_of(simulation);
+}
+
+ExitCode draw(const Simulation& simulation, const Options& options, const Console& console) {
+  if (options.json) {
+    report(console.err, {"--svg and --json are two outputs; choose one"});
+    return ExitCode::bad_input;
+  }
+  const auto events = read_picture(simulation);
+  if (!events) {
+    report(console.err, events.error());
+    return ExitCode::bad_input;
+  }
+  if (options.svg == "-") {
+    console.out << svg_picture(*events);
+    return ExitCode::ok;
+  }
+  std::ofstream file(options.svg, std::ios::binary | std::ios::trunc);
+  file << svg_picture(*events);
+  file.close();
+  if (!file) {
+    report(console.err, {"cannot write '" + printable(options.svg) + "': " + std::strerror(errno)});
+    return ExitCode::bad_input;
+  }
+  return ExitCode::ok;
+}
+
 ExitCode simulate(const Options& options, const Console& console) {
   if (options.limit.empty()) {
     report(console.err,
@@ -94,6 +137,7 @@ ExitCode simulate(const Options& options, const Console& console) {
     report(console.err, simulation.error());
     return ExitCode::bad_input;
   }
+  if (!options.svg.empty()) return draw(*simulation, options, console);
   if (options.json) {
     report_as_json(*simulation, console.out);
   } else {
@@ -114,6 +158,7 @@ Verb add_simulate(CLI::App& weir) {
   command->add_option("--calls", options->calls);
   command->add_option("--cost", options->cost);
   command->add_option("--patience", options->patience);
+  command->add_option("--svg", options->svg)->type_name("FILE");
   command->add_flag("--json", options->json);
   return {command, help, "weir simulate 'sliding-window 2/1s' --every 300ms --count 20",
           [options](const Console& console) { return simulate(*options, console); }};

@@ -26,6 +26,9 @@ struct Verb {
   std::function<ExitCode(const Console&)> run;
 };
 
+/// The group of verbs that the program's help names without telling what they do.
+inline constexpr const char* also = "also";
+
 /// Adds a verb to the program. Options live as long as what they return.
 using AddVerb = Verb (*)(CLI::App& weir);
 

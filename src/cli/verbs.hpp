@@ -7,6 +7,8 @@ namespace weir::cli {
 
 Verb add_simulate(CLI::App& weir);
 Verb add_explain(CLI::App& weir);
+Verb add_completion(CLI::App& weir);
+Verb add_man(CLI::App& weir);
 Verb add_version(CLI::App& weir);
 
 }  // namespace weir::cli

@@ -25,6 +25,7 @@ Exit codes: 0 always.
 Verb add_version(CLI::App& weir) {
   const auto json = std::make_shared<bool>(false);
   CLI::App* command = weir.add_subcommand("version", "the version of this program");
+  command->group(also);
   command->add_flag("--json", *json);
   return {command, help, "", [json](const Console& console) {
             if (*json) {

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "server/log.hpp"
 #include "wire/resp_request.hpp"
 
 namespace weir::server {
@@ -43,6 +44,7 @@ struct Options {
   std::size_t threads = 1;
   std::size_t max_keys = 1'000'000;
   ConnectionLimits limits;
+  LogOptions log;
 };
 
 }  // namespace weir::server

@@ -1,6 +1,5 @@
 #include "server/server.hpp"
 
-#include <spdlog/spdlog.h>
 #include <sys/resource.h>
 
 #include <algorithm>
@@ -24,27 +23,8 @@ namespace {
 using boost::asio::ip::tcp;
 using boost::system::error_code;
 
-using Clock = std::chrono::steady_clock;
-
-/// Nobody wants the same line a hundred times a second.
-class RareLine {
- public:
-  /// How often it happened since the last line; 0 while it is too early for the next.
-  std::uint64_t due() {
-    ++times_;
-    const auto now = Clock::now();
-    if (now < next_) return 0;
-    next_ = now + std::chrono::seconds(10);
-    return std::exchange(times_, 0);
-  }
-
- private:
-  Clock::time_point next_ = Clock::time_point::min();
-  std::uint64_t times_ = 0;
-};
-
 /// Allows as many open files as clients may need; how many clients there is room for.
-std::size_t make_room_for(std::size_t clients) {
+std::size_t make_room_for(std::size_t clients, Log& log) {
   constexpr rlim_t others = 256;  // listeners, logs, /metrics and its visitors, the event loops
   rlimit files{};
   if (::getrlimit(RLIMIT_NOFILE, &files) != 0 || files.rlim_cur == RLIM_INFINITY) return clients;
@@ -57,10 +37,11 @@ std::size_t make_room_for(std::size_t clients) {
   if (files.rlim_cur >= wanted) return clients;
   const std::size_t room = files.rlim_cur > 2 * others ? files.rlim_cur - others
                                                        : std::max<rlim_t>(1, files.rlim_cur / 2);
-  spdlog::warn(
-      "room for {} clients, not {}: this process may open {} files; raise that (ulimit -Hn) "
-      "or lower --max-connections",
-      room, clients, files.rlim_cur);
+  const auto number = [](auto value) { return static_cast<std::int64_t>(value); };
+  log.write(LogKind::few_files, {{"clients", number(room)},
+                                 {"wanted", number(clients)},
+                                 {"files", number(files.rlim_cur)},
+                                 {"mend", "raise ulimit -Hn or lower --max-connections"}});
   return room;
 }
 
@@ -85,7 +66,7 @@ std::string print(const tcp::endpoint& endpoint) {
 struct Server::State {
   State(const Options& wanted, Rules& rules)
       : options(wanted),
-        service(rules, {.max_keys = wanted.max_keys}),
+        service(rules, {.max_keys = wanted.max_keys}, wanted.log),
         metrics(service.metrics.add_worker()),
         tls(wanted.tls),
         signals(io),
@@ -104,7 +85,6 @@ struct Server::State {
   ClientAddresses addresses;      ///< outlives the workers' connections
   TlsFiles tls;
   std::vector<std::unique_ptr<Listener>> listeners;
-  RareLine refusals;
   boost::asio::signal_set signals;
   boost::asio::steady_timer second;     ///< ticks
   boost::asio::steady_timer last_call;  ///< while draining
@@ -128,7 +108,7 @@ struct Server::State {
   void arrived(const Listener& listener, Listener::Socket socket) {
     if (open() >= options.limits.connections) {
       metrics.hit(LimitHit::connections);
-      return turn_away(socket, "-ERR max number of clients reached\r\n");
+      return turn_away(socket, "max number of clients reached");
     }
     error_code ignored;
     Arrival arrival{socket.local_endpoint(ignored).protocol(), -1, print(listener.address())};
@@ -138,7 +118,7 @@ struct Server::State {
       auto seat = addresses.admit(sender->address(), options.limits.connections_per_address);
       if (!seat) {
         metrics.hit(LimitHit::connections_per_address);
-        return turn_away(socket, "-ERR max number of clients from one address reached\r\n");
+        return turn_away(socket, "max number of clients from one address reached");
       }
       arrival.seat = std::move(*seat);
       arrival.peer = print(*sender);
@@ -156,28 +136,29 @@ struct Server::State {
   /// A TLS client only sees the end: it is not worth a handshake.
   void turn_away(Listener::Socket& socket, std::string_view why) {
     metrics.gave_up(WireFault::too_many_connections);
+    const auto sender = sender_of(socket);
+    service.log.write(LogKind::turned_away,
+                      {{"client", sender ? print(*sender) : "unix"}, {"reason", why}});
+    const std::string reply = "-ERR " + std::string(why) + "\r\n";
     error_code ignored;
     socket.non_blocking(true, ignored);
-    socket.write_some(boost::asio::buffer(why), ignored);
+    socket.write_some(boost::asio::buffer(reply), ignored);
   }
 
   /// Out of descriptors, most likely.
   void not_accepted(const error_code& error) {
     metrics.accept_failures.add(1);
-    if (const std::uint64_t times = refusals.due()) {
-      spdlog::warn(
-          "cannot accept: {} ({} times since the last such line); clients wait; allow more "
-          "open files (ulimit -n) or fewer clients (--max-connections)",
-          error.message(), times);
-    }
+    service.log.write(
+        LogKind::accept_failed,
+        {{"reason", error.message()}, {"mend", "raise ulimit -n or lower --max-connections"}});
   }
 
   std::optional<StartError> read_password() {
     auto file = read_secret(options.password_file);
     if (!file) return file.error();
     if (file->world_readable) {
-      spdlog::warn("every user of this machine can read {}; chmod 640 would keep it a secret",
-                   options.password_file);
+      service.log.write(LogKind::readable_secret,
+                        {{"file", options.password_file}, {"mend", "chmod 640"}});
     }
     service.password.set(file->secret);
     return {};
@@ -185,12 +166,12 @@ struct Server::State {
 
   void note_reload(Reloaded what, const std::optional<StartError>& error) {
     const auto at = static_cast<std::size_t>(what);
-    const char* name = what == Reloaded::tls ? "the certificate" : "the password";
+    const char* name = what == Reloaded::tls ? "certificate" : "password";
     (error ? metrics.failed_reloads : metrics.reloads)[at].add(1);
     if (error) {
-      spdlog::error("{} stays as it was: {}", name, error->message);
+      service.log.write(LogKind::reload_failed, {{"kept", name}, {"reason", error->message}});
     } else {
-      spdlog::info("{} was read again", name);
+      service.log.write(LogKind::reloaded, {{"what", name}});
     }
   }
 
@@ -205,6 +186,7 @@ struct Server::State {
     second.async_wait([this](error_code stopped) {
       if (stopped) return;
       service.clock.adjust();
+      service.log.tell_suppressed();
       for (const auto& worker : workers) worker->tick();
       if (tls.context() && tls.changed()) note_reload(Reloaded::tls, tls.load());
       // All states are looked at once in two minutes, even when nobody asks.
@@ -228,7 +210,7 @@ struct Server::State {
   }
 
   void drain() {
-    spdlog::info("draining: {} connections", open());
+    service.log.write(LogKind::draining, {{"connections", static_cast<std::int64_t>(open())}});
     service.draining = true;
     for (const auto& listener : listeners) listener->close();
     for (const auto& worker : workers) worker->drain();
@@ -290,7 +272,8 @@ Expected<std::vector<Server::Listening>, StartError> Server::listen() {
     listening.push_back({"metrics", address_of(*acceptor, Address::Kind::tcp)});
     state_->status.emplace(state_->service, std::move(acceptor).value());
   }
-  state_->options.limits.connections = make_room_for(options.limits.connections);
+  state_->options.limits.connections =
+      make_room_for(options.limits.connections, state_->service.log);
   // From here on a signal drains, even when it comes before run().
   for (const int signal : {SIGTERM, SIGINT, SIGHUP}) state_->signals.add(signal);
   // OpenSSL writes to sockets whose other end may be gone.
@@ -310,7 +293,8 @@ void Server::run() {
   const std::size_t cut_off = state.open();
   for (const auto& worker : state.workers) worker->stop();
   for (std::thread& thread : threads) thread.join();
-  spdlog::info("stopped; {} connections cut off", cut_off);
+  state.service.log.tell_suppressed(std::chrono::seconds{0});
+  state.service.log.write(LogKind::stopped, {{"cut_off", static_cast<std::int64_t>(cut_off)}});
 }
 
 }  // namespace weir::server

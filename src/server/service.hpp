@@ -6,6 +6,7 @@
 #include <string_view>
 #include <unordered_map>
 
+#include "server/log.hpp"
 #include "server/metrics.hpp"
 #include "server/password.hpp"
 #include "weir/local/clock.hpp"
@@ -17,8 +18,8 @@ namespace weir::server {
 
 /// The limiter behind the sockets. Rules must be complete before it is made.
 struct Service {
-  Service(Rules& known_rules, const Table::Settings& settings)
-      : rules(known_rules), table(settings), metrics(known_rules) {}
+  Service(Rules& known_rules, const Table::Settings& settings, const LogOptions& logged = {})
+      : rules(known_rules), table(settings), metrics(known_rules), log(logged) {}
 
   Rules& rules;
   Table table;
@@ -27,6 +28,7 @@ struct Service {
   Metrics metrics;
   Password password;             ///< set before the first connection, or never asked for
   std::size_t key_bytes = 1024;  ///< of one key; set before the first connection
+  Log log;
   std::atomic<bool> draining{false};
   std::atomic<std::uint64_t> next_connection{1};
   std::atomic<std::uint64_t> next_grant{1};

@@ -93,6 +93,10 @@ void Session::tick() {
   if (!finishing_) {
     worker_.metrics_.gave_up(WireFault::stalled);
     worker_.metrics_.hit(writing_ ? LimitHit::write_timeout : LimitHit::command_timeout);
+    worker_.service_.log.write(LogKind::stalled_client,
+                               {{"client", connection_.peer},
+                                {"name", connection_.name},
+                                {"waits_to", writing_ ? "read" : "write"}});
   }
   cut_off();
 }
@@ -222,9 +226,9 @@ void Session::answer() {
       ++answered;
     }
     if (hungry_ && !connection_.closing && last.status == wire::RequestStatus::malformed) {
-      count_refusal(last.fault);
-      wire::ReplyWriter(output_, connection_.protocol)
-          .error("ERR Protocol error: " + worker_.parser_.explain(last));
+      const std::string reason = worker_.parser_.explain(last);
+      note_refusal(last.fault, reason);
+      wire::ReplyWriter(output_, connection_.protocol).error("ERR Protocol error: " + reason);
       connection_.closing = true;
     }
   }
@@ -274,8 +278,9 @@ void Session::answer_stranger() {
   }
   wire::ReplyWriter reply(output_, connection_.protocol);
   if (parsed.status == wire::RequestStatus::malformed) {
-    count_refusal(parsed.fault);
-    reply.error("ERR Protocol error: unauthenticated: " + parser.explain(parsed));
+    const std::string reason = "unauthenticated: " + parser.explain(parsed);
+    note_refusal(parsed.fault, reason);
+    reply.error("ERR Protocol error: " + reason);
     connection_.closing = true;
     return;
   }
@@ -287,7 +292,10 @@ void Session::answer_stranger() {
   worker_.metrics_.commands.add(1);
 }
 
-void Session::count_refusal(wire::RequestFault fault) {
+void Session::note_refusal(wire::RequestFault fault, std::string_view reason) {
+  worker_.service_.log.write(
+      LogKind::malformed_request,
+      {{"client", connection_.peer}, {"name", connection_.name}, {"reason", reason}});
   const auto limit = limit_of(fault);
   worker_.metrics_.gave_up(limit ? WireFault::too_large : WireFault::malformed);
   if (limit) worker_.metrics_.hit(*limit);

@@ -51,7 +51,7 @@ class Session {
   void answer();
   std::size_t parse_ahead(wire::ParsedRequest& last);
   void answer_stranger();
-  void count_refusal(wire::RequestFault fault);
+  void note_refusal(wire::RequestFault fault, std::string_view reason);
   void count_turn();
   bool write();
   bool write_tls();

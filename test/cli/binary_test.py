@@ -98,7 +98,8 @@ class TheProgram(unittest.TestCase):
         self.assertTrue(run(*SCENARIO, LC_ALL="C").stdout.isascii())
 
     def test_help_fits_one_screen(self):
-        for verb in ("", "serve", "simulate", "explain", "take", "peek", "reset", "version"):
+        for verb in ("", "serve", "simulate", "explain", "take", "peek", "reset", "doctor",
+                     "completion", "man", "version"):
             arguments = [verb, "--help"] if verb else ["--help"]
             result = run(*arguments)
             self.assertEqual(result.returncode, 0, verb)

@@ -17,7 +17,8 @@ using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
-constexpr std::array verbs{cli::add_simulate, cli::add_explain, cli::add_version};
+constexpr std::array verbs{cli::add_simulate, cli::add_explain, cli::add_completion, cli::add_man,
+                           cli::add_version};
 
 void expect_one_screen(const std::string& help) {
   const auto lines = lines_of(help);
@@ -58,7 +59,8 @@ TEST(Help, OfTheProgramLeadsWithExamplesAndNamesEveryVerb) {
   EXPECT_EQ(output.err, "");
   expect_one_screen(output.out);
   EXPECT_EQ(lines_of(output.out)[2], "Examples:");
-  for (const char* verb : {"\n  simulate  ", "\n  explain   ", "\n  version   "}) {
+  for (const char* verb :
+       {"\n  simulate  ", "\n  explain   ", "\n  also      completion, man, version\n"}) {
     EXPECT_THAT(output.out, HasSubstr(verb));
   }
   EXPECT_THAT(output.out,

@@ -207,7 +207,8 @@ class Descriptors(unittest.TestCase):
             self.assertLess(failures, 40)  # it does not spin
             for connection in held + waiting:
                 connection.close()
-        self.assertEqual(server.errors.count("cannot accept: Too many open files"), 1)
+        told = server.errors.count('cannot accept a connection reason="Too many open files"')
+        self.assertIn(told, range(1, 7))
 
     def test_as_many_files_are_allowed_as_clients_need(self):
         soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
@@ -216,13 +217,14 @@ class Descriptors(unittest.TestCase):
         with Weir("--max-connections", "500") as server:
             allowed, _ = resource.prlimit(server.process.pid, resource.RLIMIT_NOFILE)
             self.assertEqual(allowed, 756)
-        self.assertNotIn("room for", server.errors)
+        self.assertNotIn("too few open files", server.errors)
 
     def test_too_few_of_them_lower_the_number_of_clients(self):
         _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
         with Weir("--max-connections", str(hard)) as server, server.connect() as connection:
             self.assertEqual(ping(connection), b"+PONG\r\n")
-        self.assertIn(f"room for {hard - 256} clients, not {hard}: ", server.errors)
+        self.assertIn(f"too few open files for all clients clients={hard - 256} wanted={hard} ",
+                      server.errors)
 
 
 if __name__ == "__main__":

@@ -346,7 +346,7 @@ class Reload(OverTls):
         self.install(*self.second)
         self.running.eventually(lambda: self.shown(self.running) == "second")
         self.running.stop()
-        self.assertEqual(self.running.errors.count("the certificate stays as it was: "), 1)
+        self.assertEqual(self.running.errors.count("cannot reload kept=certificate reason="), 1)
         self.assertIn("cannot use the key in " + self.live[1], self.running.errors)
 
 
