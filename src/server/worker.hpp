@@ -68,6 +68,7 @@ class Worker {
   CommandContext context_;
   wire::RequestParser parser_;
   wire::RequestParser strangers_parser_;  ///< before the password
+  wire::Arguments strangers_arguments_;
   wire::Arguments arguments_;
   std::unordered_set<Session*> sessions_;
   std::uint64_t seconds_ = 0;  ///< ticks so far
