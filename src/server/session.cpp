@@ -270,7 +270,7 @@ void Session::answer_stranger() {
   if (hungry_) return;
   const std::string_view bytes(input_.data() + begin_, end_ - begin_);
   wire::RequestParser& parser = worker_.strangers_parser_;
-  const wire::ParsedRequest parsed = parser.parse(bytes, worker_.arguments_);
+  const wire::ParsedRequest parsed = parser.parse(bytes, worker_.strangers_arguments_);
   if (parsed.status == wire::RequestStatus::incomplete) {
     needed_ = parsed.needed;
     hungry_ = true;
@@ -286,8 +286,8 @@ void Session::answer_stranger() {
   }
   begin_ += parsed.consumed;
   needed_ = 1;
-  if (worker_.arguments_.empty()) return;
-  run_before_password(context, worker_.arguments_, reply);
+  if (worker_.strangers_arguments_.empty()) return;
+  run_before_password(context, worker_.strangers_arguments_, reply);
   waiting_since_ = worker_.seconds_;
   worker_.metrics_.commands.add(1);
 }

@@ -69,6 +69,7 @@ class Worker {
   CommandContext context_;
   wire::RequestParser parser_;
   wire::RequestParser strangers_parser_;  ///< before the password
+  wire::Arguments strangers_arguments_;
   wire::Arguments arguments_;
   /// Commands that are parsed, and whose states are on their way from memory, before they run.
   struct Ahead {
