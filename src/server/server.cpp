@@ -14,6 +14,7 @@
 #include <thread>
 #include <utility>
 
+#include "server/notify.hpp"
 #include "server/status_page.hpp"
 #include "server/worker.hpp"
 
@@ -84,6 +85,7 @@ struct Server::State {
   }
 
   Options options;
+  Supervisor supervisor = Supervisor::of_environment();
   Service service;
   WorkerMetrics& metrics;         ///< of the control loop
   boost::asio::io_context io{1};  ///< the control loop: accepts, watches, never decides
@@ -143,6 +145,9 @@ struct Server::State {
     second.async_wait([this](error_code stopped) {
       if (stopped) return;
       service.clock.adjust();
+      if (std::ranges::all_of(workers, [](const auto& worker) { return worker->keeps_up(); })) {
+        supervisor.alive();
+      }
       for (const auto& worker : workers) worker->tick();
       // All states are looked at once in two minutes, even when nobody asks.
       const std::size_t keys = service.table.stats().keys;
@@ -162,6 +167,7 @@ struct Server::State {
 
   void drain() {
     spdlog::info("draining: {} connections", open());
+    supervisor.stopping();
     service.draining = true;
     error_code ignored;
     acceptor.close(ignored);
@@ -220,6 +226,7 @@ void Server::run() {
   state.tick();
   state.accept();
   if (state.status) state.status->start();
+  state.supervisor.ready();
   state.io.run();
   const std::size_t cut_off = state.open();
   for (const auto& worker : state.workers) worker->stop();
