@@ -13,6 +13,8 @@ bench_packages=(libbenchmark-dev)
 test_packages=(libgtest-dev libgmock-dev librapidcheck-dev redis-server redis-tools libhiredis-dev
   liblua5.1-0-dev python3 python3-redis openssl clang-14 libclang-rt-14-dev curl procps pkg-config
   zsh fish mandoc groff-base)
+package_packages=(dpkg-dev file gzip xz-utils lintian)
+slow_test_packages=(debootstrap systemd-container python3-venv)  # and those above
 lint_packages=(clang-format-14 clang-tidy-14 python3)
 change_labels='fast|redis|net|must_not_compile|bench_smoke|fuzz'
 
@@ -23,6 +25,7 @@ help() {
                       --all adds the slow ones
 ./do build [PRESET]   build/release/weir; with a PRESET, everything of build/PRESET:
                       release, dev, asan, tsan, fuzz or coverage
+./do package          build/package/weir_VERSION_amd64.deb, and libweir-dev for the library
 ./do lint             format, style, include arrows, clang-tidy
 ./do bench [--smoke]  every benchmark; --smoke only sees that they run
 ./do fuzz [SECONDS]   fuzz each target so long (60)
@@ -159,7 +162,10 @@ test_change() {
   local labels=$change_labels preset
   case ${1:-} in
     '') ;;
-    --all) labels+='|slow' ;;
+    --all)
+      labels+='|slow'
+      need "${package_packages[@]}" "${slow_test_packages[@]}"
+      ;;
     *) die "test knows --all, not '$1'" "See: ./do help" ;;
   esac
   need "${build_packages[@]}" "${test_packages[@]}" "${bench_packages[@]}"
@@ -215,6 +221,24 @@ lint() {
   /usr/bin/python3 lint/lint.py
 }
 
+package() {
+  need "${build_packages[@]}" "${package_packages[@]}"
+  # All times in the packages are that of the newest entry, so that the same tree gives the same
+  # bytes.
+  SOURCE_DATE_EPOCH=$(dpkg-parsechangelog --file packaging/debian/changelog --show-field Timestamp)
+  export SOURCE_DATE_EPOCH
+  rm -f build/package/*.deb
+  configure package
+  compile package
+  (cd build/package && umask 022 && cpack) >build/package/cpack.log 2>&1 || {
+    cat build/package/cpack.log >&2
+    die "the packages could not be made" "See above; the rules are in cmake/WeirDeb.cmake."
+  }
+  lintian --fail-on error,warning build/package/*.deb ||
+    die "lintian found fault" "lintian --info build/package/*.deb tells what to do."
+  ls build/package/*.deb
+}
+
 bench() {
   need "${build_packages[@]}" "${test_packages[@]}" "${bench_packages[@]}"
   configure release -DWEIR_BUILD_TESTS=ON -DWEIR_BUILD_BENCH=ON
@@ -255,7 +279,7 @@ fuzz() {
 verb=${1:-help}
 shift || true
 case $verb in
-  run | build | lint | bench | fuzz) "$verb" "$@" ;;
+  run | build | package | lint | bench | fuzz) "$verb" "$@" ;;
   test) test_change "$@" ;;
   help | -h | --help) help ;;
   *) help >&2; die "there is no verb '$verb'" "See above." ;;

@@ -37,6 +37,10 @@ Usage: weir serve [OPTION...]
   --tls-client-ca FILE   TLS clients must show a certificate that it signed
   --threads N            worker threads, 1 to 1024 (one for each processor)
   --max-keys N           states kept (1M); above it, new keys share states
+  --max-memory BYTES     for states, as 512M; above it, new keys share states
+  --snapshot FILE        where states outlive the server: read at the start,
+                         written at the end and meanwhile
+  --snapshot-every SPAN  how often (1m)
   --help-limits          what one client may make the server hold, and how long
   --log-format FORMAT    of lines on standard error: text (unless said), json
   --log-level LEVEL      info (unless said), warning, error or off
@@ -53,6 +57,9 @@ struct Settings {
   std::vector<std::string> limits;
   std::string threads;
   std::string max_keys;
+  std::string max_memory;
+  server::SnapshotOptions snapshot;
+  std::string snapshot_every;
   std::string password_file;
   server::TlsFileNames tls;
   std::map<std::string, std::string> client_limits;  ///< by option
@@ -164,6 +171,24 @@ std::optional<InputError> read_client_limits(const Settings& settings,
   return {};
 }
 
+std::optional<InputError> read_memory(const Settings& settings, server::Options& options) {
+  if (settings.max_memory.empty()) return {};
+  const auto bytes =
+      read_count({.name = "--max-memory", .text = settings.max_memory}, {.least = 1'000'000});
+  if (!bytes) return bytes.error();
+  options.max_memory = static_cast<std::size_t>(*bytes);
+  return {};
+}
+
+std::optional<InputError> read_snapshot(const Settings& settings, server::Options& options) {
+  options.snapshot = settings.snapshot;
+  if (settings.snapshot_every.empty()) return {};
+  if (options.snapshot.path.empty()) {
+    return InputError{"--snapshot-every needs --snapshot FILE"};
+  }
+  return read_seconds("--snapshot-every", settings.snapshot_every, options.snapshot.every);
+}
+
 /// TLS needs both files, and serves tls: addresses alone.
 std::optional<InputError> read_tls(const Settings& settings, server::Options& options) {
   options.tls = settings.tls;
@@ -221,6 +246,8 @@ std::optional<InputError> read_options(const Settings& settings, Rules& rules,
   }
   if (options.threads > 1024)
     return InputError{"--threads may be at most 1024", settings.threads, 0};
+  if (auto error = read_memory(settings, options)) return error;
+  if (auto error = read_snapshot(settings, options)) return error;
   if (auto error = read_client_limits(settings, options.limits)) return error;
   if (auto error = read_tls(settings, options)) return error;
   options.password_file = settings.password_file;
@@ -302,6 +329,9 @@ Verb add_serve(CLI::App& weir) {
   command->add_option("--limit", settings->limits)->allow_extra_args(false);
   command->add_option("--threads", settings->threads);
   command->add_option("--max-keys", settings->max_keys);
+  command->add_option("--max-memory", settings->max_memory);
+  command->add_option("--snapshot", settings->snapshot.path)->type_name("FILE");
+  command->add_option("--snapshot-every", settings->snapshot_every);
   command->add_option("--password-file", settings->password_file)->type_name("FILE");
   command->add_option("--tls-cert", settings->tls.certificate)->type_name("FILE");
   command->add_option("--tls-key", settings->tls.key)->type_name("FILE");

@@ -186,7 +186,9 @@ void cancel(CommandContext& context, const Arguments& arguments, ReplyWriter& re
     return fail(context, reply, "grant: expected the grant that WEIR.TAKE gave for this limit");
   }
   Cost back = 0;
-  if (context.service.spent_ids.spend({rule->id, read->key, read->grant})) {
+  // What an earlier run of the server has taken back already only it knew.
+  if (token->number >= context.service.first_grant &&
+      context.service.spent_ids.spend({rule->id, read->key, read->grant})) {
     back = context.service.table.cancel({rule, read->key}, context.now, token->grant);
   }
   reply.integer(back);

@@ -29,6 +29,9 @@ constexpr std::array<Kind, log_kinds> kinds{{
     {"everybody can read a secret", LogLevel::warning, 6},
     {"cannot reload", LogLevel::error, 12},
     {"reloaded", LogLevel::info, 12},
+    {"snapshot read", LogLevel::info, 6},
+    {"snapshot refused", LogLevel::error, 6},
+    {"snapshot not written", LogLevel::error, 1},
 }};
 
 const Kind& kind_of(LogKind kind) { return kinds[static_cast<std::size_t>(kind)]; }

@@ -40,8 +40,11 @@ enum class LogKind : std::uint8_t {
   readable_secret,
   reload_failed,
   reloaded,
+  snapshot_read,
+  snapshot_refused,
+  snapshot_failed,
 };
-inline constexpr std::size_t log_kinds = 10;
+inline constexpr std::size_t log_kinds = 13;
 
 struct LogField {
   std::string_view name;  ///< ours, so it needs no escape

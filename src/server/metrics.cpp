@@ -103,6 +103,7 @@ std::string Metrics::text(const Table::Stats& table) const {
   write_rules(text);
   write_durations(text);
   write_table(text, table);
+  if (snapshot.kept) write_snapshot(text);
   write_connections(text, open);
   write_faults(text);
   write_process(text);
@@ -160,11 +161,29 @@ void Metrics::write_table(std::string& text, const Table::Stats& table) {
   head(out, "weir_keys_evicted_total", "counter", "States dropped; fresh ones say nothing.");
   fmt::format_to(out, "weir_keys_evicted_total{{reason=\"fresh\"}} {}\n", table.dropped);
   head(out, "weir_shared_decisions_total", "counter",
-       "Decisions on shared states, because the table was at --max-keys.");
+       "Decisions on shared states, because the table was at --max-keys or --max-memory.");
   fmt::format_to(out, "weir_shared_decisions_total {}\n", table.shared_answers);
-  head(out, "weir_memory_bytes", "gauge",
-       "Memory of the keyed table, without the rings of logs and windows.");
+  head(out, "weir_memory_bytes", "gauge", "Memory of the keyed table, each state at its largest.");
   fmt::format_to(out, "weir_memory_bytes {}\n", table.bytes);
+}
+
+void Metrics::write_snapshot(std::string& text) const {
+  const Out out(text);
+  head(out, "weir_snapshot_writes_total", "counter", "Snapshots, by result.");
+  fmt::format_to(out,
+                 "weir_snapshot_writes_total{{result=\"ok\"}} {}\n"
+                 "weir_snapshot_writes_total{{result=\"failed\"}} {}\n",
+                 snapshot.written.value(), snapshot.failed.value());
+  head(out, "weir_snapshot_timestamp_seconds", "gauge", "When the last one was begun.");
+  fmt::format_to(out, "weir_snapshot_timestamp_seconds {}\n",
+                 static_cast<double>(snapshot.written_at_us) * 1e-6);
+  head(out, "weir_snapshot_duration_seconds", "gauge", "How long the last one took.");
+  fmt::format_to(out, "weir_snapshot_duration_seconds {}\n",
+                 static_cast<double>(snapshot.took_us) * 1e-6);
+  head(out, "weir_snapshot_states", "gauge", "States in the last one.");
+  fmt::format_to(out, "weir_snapshot_states {}\n", snapshot.states.load());
+  head(out, "weir_snapshot_bytes", "gauge", "Size of the last one.");
+  fmt::format_to(out, "weir_snapshot_bytes {}\n", snapshot.bytes.load());
 }
 
 void Metrics::write_connections(std::string& text, std::uint64_t open) const {

@@ -94,6 +94,18 @@ struct alignas(64) WorkerMetrics {
   Counter closed;
 };
 
+/// What one thread that writes snapshots tells.
+struct SnapshotMetrics {
+  bool kept = false;  ///< whether there are snapshots; set before there are readers
+  Counter written;
+  Counter failed;
+  /// Of the last one.
+  std::atomic<std::uint64_t> states{0};
+  std::atomic<std::uint64_t> bytes{0};
+  std::atomic<std::int64_t> written_at_us{0};
+  std::atomic<std::int64_t> took_us{0};
+};
+
 /// Everything that is exposed.
 class Metrics {
  public:
@@ -106,6 +118,8 @@ class Metrics {
   std::uint64_t connections_opened() const;
   std::uint64_t commands() const;
 
+  SnapshotMetrics snapshot;
+
   /// Prometheus text format 0.0.4.
   std::string text(const Table::Stats& table) const;
 
@@ -114,6 +128,7 @@ class Metrics {
   std::uint64_t sum(Pick&& pick) const;
   void write_rules(std::string& text) const;
   void write_durations(std::string& text) const;
+  void write_snapshot(std::string& text) const;
   static void write_table(std::string& text, const Table::Stats& table);
   void write_connections(std::string& text, std::uint64_t open) const;
   void write_faults(std::string& text) const;

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -36,6 +37,12 @@ struct TlsFileNames {
   std::string client_ca{};
 };
 
+/// Where states outlive the server. An empty path: nowhere.
+struct SnapshotOptions {
+  std::string path{};
+  std::chrono::seconds every{60};  ///< and once more at the end
+};
+
 struct Options {
   std::vector<std::string> resp{"127.0.0.1:7379"};  ///< see server/address.hpp; port 0: a free one
   std::string metrics = "127.0.0.1:7390";           ///< HOST:PORT, or "off"
@@ -43,6 +50,8 @@ struct Options {
   std::string password_file;  ///< empty: no password
   std::size_t threads = 1;
   std::size_t max_keys = 1'000'000;
+  std::size_t max_memory = std::numeric_limits<std::size_t>::max();  ///< bytes for states
+  SnapshotOptions snapshot;
   ConnectionLimits limits;
   LogOptions log;
 };

@@ -14,6 +14,8 @@
 #include <utility>
 
 #include "server/listener.hpp"
+#include "server/notify.hpp"
+#include "server/snapshot_keeper.hpp"
 #include "server/status_page.hpp"
 #include "server/worker.hpp"
 
@@ -66,7 +68,8 @@ std::string print(const tcp::endpoint& endpoint) {
 struct Server::State {
   State(const Options& wanted, Rules& rules)
       : options(wanted),
-        service(rules, {.max_keys = wanted.max_keys}, wanted.log),
+        service(rules, {.max_keys = wanted.max_keys, .max_bytes = wanted.max_memory}, wanted.log),
+        snapshot(service, wanted.snapshot),
         metrics(service.metrics.add_worker()),
         tls(wanted.tls),
         signals(io),
@@ -79,7 +82,9 @@ struct Server::State {
   }
 
   Options options;
+  Supervisor supervisor = Supervisor::of_environment();
   Service service;
+  SnapshotKeeper snapshot;
   WorkerMetrics& metrics;         ///< of the control loop
   boost::asio::io_context io{1};  ///< the control loop: accepts, watches, never decides
   ClientAddresses addresses;      ///< outlives the workers' connections
@@ -177,8 +182,10 @@ struct Server::State {
 
   /// At SIGHUP.
   void reload() {
+    supervisor.reloading();
     if (!options.tls.certificate.empty()) note_reload(Reloaded::tls, tls.load());
     if (!options.password_file.empty()) note_reload(Reloaded::password, read_password());
+    supervisor.ready();
   }
 
   void tick() {
@@ -187,6 +194,9 @@ struct Server::State {
       if (stopped) return;
       service.clock.adjust();
       service.log.tell_suppressed();
+      if (std::ranges::all_of(workers, [](const auto& worker) { return worker->keeps_up(); })) {
+        supervisor.alive();
+      }
       for (const auto& worker : workers) worker->tick();
       if (tls.context() && tls.changed()) note_reload(Reloaded::tls, tls.load());
       // All states are looked at once in two minutes, even when nobody asks.
@@ -211,6 +221,7 @@ struct Server::State {
 
   void drain() {
     service.log.write(LogKind::draining, {{"connections", static_cast<std::int64_t>(open())}});
+    supervisor.stopping();
     service.draining = true;
     for (const auto& listener : listeners) listener->close();
     for (const auto& worker : workers) worker->drain();
@@ -249,6 +260,7 @@ Expected<std::vector<Server::Listening>, StartError> Server::listen() {
   if (!options.password_file.empty()) {
     if (auto error = state_->read_password()) return *std::move(error);
   }
+  if (auto error = SnapshotKeeper::cannot_write(options.snapshot)) return *std::move(error);
   std::vector<Listening> listening;
   for (const std::string& text : options.resp) {
     const auto address = read_address(text);
@@ -283,16 +295,20 @@ Expected<std::vector<Server::Listening>, StartError> Server::listen() {
 
 void Server::run() {
   State& state = *state_;
+  state.snapshot.read();
+  state.snapshot.start();
   std::vector<std::thread> threads;
   for (const auto& worker : state.workers) threads.emplace_back([&worker] { worker->run(); });
   state.await_signal();
   state.tick();
   for (const auto& listener : state.listeners) state.accept(*listener);
   if (state.status) state.status->start();
+  state.supervisor.ready();
   state.io.run();
   const std::size_t cut_off = state.open();
   for (const auto& worker : state.workers) worker->stop();
   for (std::thread& thread : threads) thread.join();
+  state.snapshot.finish();
   state.service.log.tell_suppressed(std::chrono::seconds{0});
   state.service.log.write(LogKind::stopped, {{"cut_off", static_cast<std::int64_t>(cut_off)}});
 }

@@ -31,7 +31,10 @@ struct Service {
   Log log;
   std::atomic<bool> draining{false};
   std::atomic<std::uint64_t> next_connection{1};
-  std::atomic<std::uint64_t> next_grant{1};
+  /// Numbers of another run of the server are never met again: they count on from the time.
+  const std::uint64_t first_grant =
+      static_cast<std::uint64_t>(clock.now().time_since_epoch().count());
+  std::atomic<std::uint64_t> next_grant{first_grant};
 };
 
 /// Hashes what strangers send.

@@ -63,7 +63,9 @@ void Worker::drain() {
 }
 
 void Worker::tick() {
+  ticks_due_.fetch_add(1, std::memory_order_relaxed);
   boost::asio::post(io_, [this] {
+    ticks_due_.fetch_sub(1, std::memory_order_relaxed);
     ++seconds_;
     for (Session* session : sessions_) session->tick();
   });

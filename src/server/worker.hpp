@@ -54,6 +54,8 @@ class Worker {
 
   /// Once a second: cuts off clients that neither send nor take.
   void tick();
+  /// Whether it came to the last tick, so that a watchdog sees a worker that hangs.
+  bool keeps_up() const noexcept { return ticks_due_.load(std::memory_order_relaxed) == 0; }
 
   /// Connections, and those of them that only wait for the client to close.
   std::uint64_t open() const noexcept { return metrics_.opened.value() - metrics_.closed.value(); }
@@ -80,6 +82,7 @@ class Worker {
   std::array<Ahead, 16> ahead_;
   std::unordered_set<Session*> sessions_;
   std::uint64_t seconds_ = 0;  ///< ticks so far
+  std::atomic<std::uint64_t> ticks_due_{0};
   std::uint64_t batches_ = 0;  ///< answered so far
   bool draining_ = false;
   std::atomic<std::uint64_t> lingering_{0};
