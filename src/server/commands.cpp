@@ -12,19 +12,26 @@ const Command* find_in(std::span<const Command> commands, std::string_view name)
   return nullptr;
 }
 
-bool fits(int arity, std::size_t arguments) {
+/// Most of those who ask for another command took weir for a Redis: name what there is.
+std::string unknown(std::string_view name) {
+  std::string message = "ERR unknown command '" + shown(name) + "'; this server limits rates with";
+  for (const Command& command : limiter_commands()) message += ' ' + std::string(command.name);
+  return message + "; COMMAND DOCS lists all";
+}
+
+}  // namespace
+
+bool takes(const Command& command, std::size_t arguments) noexcept {
+  const int arity = command.arity;
   return arity < 0 ? arguments >= static_cast<std::size_t>(-arity)
                    : arguments == static_cast<std::size_t>(arity);
 }
 
-/// The client's word, fit for an error of one line.
 std::string shown(std::string_view word) {
   std::string text;
   for (const char c : word.substr(0, 64)) text += c >= ' ' && c <= '~' ? c : '?';
   return text;
 }
-
-}  // namespace
 
 const Command* find_command(std::string_view name) {
   const Command* command = find_in(limiter_commands(), name);
@@ -34,7 +41,7 @@ const Command* find_command(std::string_view name) {
 Call prepare(const CommandContext& context, const wire::Arguments& arguments) {
   const Command* command = find_command(arguments[0]);
   if (!command) return {};
-  if (!fits(command->arity, arguments.size())) return {command};
+  if (!takes(*command, arguments.size())) return {command};
   if (!command->prefetch) return {command, true};
   return {command, true, command->prefetch(context, arguments)};
 }
@@ -43,8 +50,7 @@ void run(const Call& call, CommandContext& context, const wire::Arguments& argum
          wire::ReplyWriter& reply) {
   if (!call.command) {
     context.metrics.command_errors.add(1);
-    reply.error("ERR unknown command '" + shown(arguments[0]) +
-                "'; COMMAND DOCS lists those known");
+    reply.error(unknown(arguments[0]));
   } else if (!call.fits) {
     context.metrics.command_errors.add(1);
     reply.error("ERR wrong number of arguments; usage: " + std::string(call.command->name) + " " +
