@@ -10,7 +10,8 @@ jobs=$(nproc)
 build_packages=(g++ cmake ninja-build ccache libboost1.81-dev libcli11-dev libspdlog-dev libfmt-dev)
 bench_packages=(libbenchmark-dev)
 test_packages=(libgtest-dev libgmock-dev librapidcheck-dev redis-server redis-tools libhiredis-dev
-  liblua5.1-0-dev python3 python3-redis python3-venv clang-14 libclang-rt-14-dev curl procps pkg-config)
+  liblua5.1-0-dev python3 python3-redis python3-venv clang-14 libclang-rt-14-dev curl procps
+  pkg-config)
 # Whose packaged clients are tested: the command that is needed, and what brings it if nothing has.
 client_tools=(node:nodejs npm:npm go:golang-go javac:default-jdk-headless mvn:maven)
 lint_packages=(clang-format-14 clang-tidy-14 python3)

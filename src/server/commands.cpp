@@ -1,5 +1,6 @@
 #include "server/commands.hpp"
 
+#include "server/transaction.hpp"
 #include "wire/limiter_command.hpp"
 
 namespace weir::server {
@@ -17,6 +18,11 @@ std::string unknown(std::string_view name) {
   std::string message = "ERR unknown command '" + shown(name) + "'; this server limits rates with";
   for (const Command& command : limiter_commands()) message += ' ' + std::string(command.name);
   return message + "; COMMAND DOCS lists all";
+}
+
+std::string misused(const Command& command) {
+  return "ERR wrong number of arguments; usage: " + std::string(command.name) + " " +
+         std::string(command.arguments);
 }
 
 }  // namespace
@@ -48,14 +54,12 @@ Call prepare(const CommandContext& context, const wire::Arguments& arguments) {
 
 void run(const Call& call, CommandContext& context, const wire::Arguments& arguments,
          wire::ReplyWriter& reply) {
-  if (!call.command) {
+  Transaction* transaction = context.connection->transaction.get();
+  if (!call.fits) {
     context.metrics.command_errors.add(1);
-    reply.error(unknown(arguments[0]));
-  } else if (!call.fits) {
-    context.metrics.command_errors.add(1);
-    reply.error("ERR wrong number of arguments; usage: " + std::string(call.command->name) + " " +
-                std::string(call.command->arguments));
-  } else {
+    if (transaction) transaction->spoilt = true;
+    reply.error(!call.command ? unknown(arguments[0]) : misused(*call.command));
+  } else if (!transaction || !waits_for_exec(context, *call.command, arguments, reply)) {
     context.key_hash = call.key_hash;
     call.command->run(context, arguments, reply);
   }

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "server/commands.hpp"
+#include "server/transaction.hpp"
 #include "wire/integer.hpp"
 #include "wire/limiter_command.hpp"
 
@@ -53,6 +54,7 @@ void quit(CommandContext& context, const Arguments&, ReplyWriter& reply) {
 void reset_connection(CommandContext& context, const Arguments&, ReplyWriter& reply) {
   context.connection->protocol = wire::Protocol::resp2;
   context.connection->name.clear();
+  context.connection->transaction.reset();
   reply.simple("RESET");
 }
 
@@ -336,6 +338,9 @@ constexpr std::array commands{
     Command{"DBSIZE", 1, false, Keys::none, "Counts the keys that are kept.", "", dbsize},
     Command{"INFO", -1, false, Keys::none, "Tells of the server.", "[section]", info},
     Command{"SELECT", 2, false, Keys::none, "Chooses the one database, 0.", "0", select},
+    Command{"MULTI", 1, false, Keys::none, "Has commands wait for EXEC.", "", multi},
+    Command{"EXEC", 1, false, Keys::none, "Runs the commands that wait, in their order.", "", exec},
+    Command{"DISCARD", 1, false, Keys::none, "Forgets the commands that wait.", "", discard},
     Command{"RESET", 1, false, Keys::none, "Makes this connection as good as new.", "",
             reset_connection},
     Command{"QUIT", -1, false, Keys::none, "Closes this connection.", "", quit},

@@ -141,6 +141,58 @@ TEST(CommandCommand, DocumentsEachArgument) {
   EXPECT_THAT(names, testing::ElementsAre("key", "limit", "[COST n]", "[PATIENCE ms]"));
 }
 
+TEST(Multi, RunsWhatWaitsAtExec) {
+  CommandRunner server;
+  EXPECT_EQ(server.bytes("MULTI"), "+OK\r\n");
+  EXPECT_EQ(server.bytes("WEIR.TAKE alice 1/1m"), "+QUEUED\r\n");
+  EXPECT_EQ(server.bytes("CL.THROTTLE 'a b' 15 30 60"), "+QUEUED\r\n");
+  EXPECT_EQ(server.bytes("WEIR.TAKE alice 1/x"), "+QUEUED\r\n");
+  EXPECT_EQ(server.bytes("WEIR.TAKE alice 1/1m"), "+QUEUED\r\n");
+  const wire::Reply replies = server.run("EXEC");
+  ASSERT_EQ(replies.elements.size(), 4U);
+  EXPECT_EQ(replies.elements[0].elements[1].text, "granted");
+  EXPECT_EQ(replies.elements[1].elements[1].integer, 16);
+  EXPECT_EQ(replies.elements[2].type, ReplyType::error);
+  EXPECT_EQ(replies.elements[3].elements[1].text, "denied");
+  EXPECT_EQ(server.bytes("PING"), "+PONG\r\n");
+  EXPECT_THAT(server.error("EXEC"), HasSubstr("EXEC without MULTI"));
+}
+
+TEST(Multi, TakesNothingAfterAMistake) {
+  for (const char* mistake : {"GET alice", "WEIR.TAKE alice", "PING", "COMMAND"}) {
+    CommandRunner server;
+    server.run("MULTI");
+    server.run("WEIR.TAKE alice 1/1m");
+    EXPECT_EQ(server.run(mistake).type, ReplyType::error) << mistake;
+    EXPECT_THAT(server.error("EXEC"), HasSubstr("EXECABORT"));
+    EXPECT_EQ(server.run("DBSIZE").integer, 0);
+  }
+}
+
+TEST(Multi, IsForgottenOnDemand) {
+  CommandRunner server;
+  EXPECT_THAT(server.error("DISCARD"), HasSubstr("DISCARD without MULTI"));
+  for (const char* end : {"DISCARD", "RESET"}) {
+    server.run("MULTI");
+    EXPECT_THAT(server.error("MULTI"), HasSubstr("nested"));
+    server.run("WEIR.TAKE alice 1/1m");
+    server.run(end);
+    EXPECT_THAT(server.error("EXEC"), HasSubstr("EXEC without MULTI"));
+  }
+  EXPECT_EQ(server.run("DBSIZE").integer, 0);
+}
+
+TEST(Multi, IsBounded) {
+  CommandRunner server;
+  server.run("MULTI");
+  const std::string take = "DEL " + std::string(1000, 'a');
+  int queued = 0;
+  while (server.bytes(take) == "+QUEUED\r\n") ++queued;
+  EXPECT_EQ(queued, 262'144 / (1003 + 3 * 4));
+  EXPECT_LE(server.connection().transaction->kept(), 262'144U);
+  EXPECT_THAT(server.error("EXEC"), HasSubstr("EXECABORT"));
+}
+
 TEST(Quit, ClosesAfterItsReply) {
   CommandRunner server;
   EXPECT_EQ(server.bytes("QUIT"), "+OK\r\n");

@@ -79,17 +79,20 @@ func limits(client *redis.Client, key string, protocol int) {
 	check(both["key"] == key && len(both["grant"].([]any)) == 2, "%v", both)
 }
 
-func thousandAtOnce(client *redis.Client, key string, protocol int) {
-	commands, err := client.Pipelined(nothing, func(pipe redis.Pipeliner) error {
-		for at := 0; at < 1000; at++ {
-			pipe.Do(nothing, "WEIR.TAKE", key, "500/1h")
+type pipelined func(context.Context, func(redis.Pipeliner) error) ([]redis.Cmder, error)
+
+// Takes twice as often as a new key has units.
+func halfGranted(run pipelined, key string, units int, protocol int) {
+	commands, err := run(nothing, func(pipe redis.Pipeliner) error {
+		for at := 0; at < 2*units; at++ {
+			pipe.Do(nothing, "WEIR.TAKE", key, fmt.Sprintf("%d/1h", units))
 		}
 		return nil
 	})
-	check(err == nil && len(commands) == 1000, "%v", err)
+	check(err == nil && len(commands) == 2*units, "%v", err)
 	for at, command := range commands {
 		verdict := fields(protocol, command.(*redis.Cmd).Val())["verdict"]
-		check((verdict == "granted") == (at < 500), "%d: %v", at, verdict)
+		check((verdict == "granted") == (at < units), "%d: %v", at, verdict)
 	}
 }
 
@@ -125,7 +128,8 @@ func main() {
 		fmt.Println("sent", name)
 		client := open(os.Args[1], protocol)
 		limits(client, name, protocol)
-		thousandAtOnce(client, name, protocol)
+		halfGranted(client.Pipelined, name, 500, protocol)
+		halfGranted(client.TxPipelined, name, 2, protocol)
 		refusals(client)
 		restart(client)
 		client.Close()

@@ -25,6 +25,7 @@ import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import redis.clients.jedis.AbstractTransaction;
 import redis.clients.jedis.CommandArguments;
 import redis.clients.jedis.DefaultJedisClientConfig;
 import redis.clients.jedis.HostAndPort;
@@ -41,6 +42,7 @@ public final class Clients {
   interface Client extends AutoCloseable {
     Object call(String... words);
     List<Object> pipeline(List<String[]> commands) throws Exception;
+    List<Object> transaction(List<String[]> commands);
     boolean isReply(RuntimeException error);
     void close();
   }
@@ -74,6 +76,15 @@ public final class Clients {
       List<Object> found = new ArrayList<>();
       for (Response<Object> reply : replies) found.add(readable(reply.get()));
       return found;
+    }
+
+    public List<Object> transaction(List<String[]> commands) {
+      try (AbstractTransaction transaction = client.multi()) {
+        for (String[] words : commands) transaction.sendCommand(arguments(words));
+        List<Object> found = new ArrayList<>();
+        for (Object reply : transaction.exec()) found.add(readable(reply));
+        return found;
+      }
     }
 
     public boolean isReply(RuntimeException error) {
@@ -131,6 +142,18 @@ public final class Clients {
       }
       List<Object> found = new ArrayList<>();
       for (RedisFuture<Object> reply : replies) found.add(reply.get());
+      return found;
+    }
+
+    public List<Object> transaction(List<String[]> commands) {
+      connection.sync().multi();
+      for (String[] words : commands) {
+        connection.async().dispatch(named(words[0]), new NestedMultiOutput<>(StringCodec.UTF8),
+            arguments(words));
+      }
+      List<Object> found = new ArrayList<>();
+      // Lettuce flattens maps within a transaction.
+      for (Object reply : connection.sync().exec()) found.add(maps ? fields("RESP2", reply) : reply);
       return found;
     }
 
@@ -212,12 +235,17 @@ public final class Clients {
     check(both.get("key").equals(key) && ((List<?>) both.get("grant")).size() == 2, both);
   }
 
-  static void thousandAtOnce(Client client, String key, String protocol) throws Exception {
-    List<Object> replies = client.pipeline(
-        Collections.nCopies(1000, new String[] {"WEIR.TAKE", key, "500/1h"}));
-    for (int at = 0; at < 1000; ++at) {
+  static void manyAtOnce(Client client, String key, String protocol) throws Exception {
+    halfGranted(protocol, client.pipeline(
+        Collections.nCopies(1000, new String[] {"WEIR.TAKE", key, "500/1h"})));
+    halfGranted(protocol, client.transaction(
+        Collections.nCopies(4, new String[] {"WEIR.TAKE", key, "2/1h"})));
+  }
+
+  static void halfGranted(String protocol, List<Object> replies) {
+    for (int at = 0; at < replies.size(); ++at) {
       Object verdict = fields(protocol, replies.get(at)).get("verdict");
-      check(verdict.equals(at < 500 ? "granted" : "denied"), at + ": " + verdict);
+      check(verdict.equals(at < replies.size() / 2 ? "granted" : "denied"), at + ": " + verdict);
     }
   }
 
@@ -268,7 +296,7 @@ public final class Clients {
       System.out.println("sent " + name);
       try (Client client = clients.get(name).at(Integer.parseInt(ports[0]))) {
         limits(client, name, protocol);
-        thousandAtOnce(client, name, protocol);
+        manyAtOnce(client, name, protocol);
         errors(client);
         restart(client);
       }

@@ -13,12 +13,12 @@ const clients = {
   'ioredis 5, RESP2': async (at) => {
     const client = new Redis({port: at, connectionName: 'worker', db: 0});
     client.on('error', () => {});  // the server is stopped on purpose
+    const all = async (pipeline) =>
+      (await pipeline.exec()).map(([error, reply]) => error ?? reply);
     return {
       call: (...words) => client.call(...words),
-      pipeline: async (commands) => {
-        const replies = await client.pipeline(commands.map((words) => ['call', ...words])).exec();
-        return replies.map(([error, reply]) => error ?? reply);
-      },
+      pipeline: (commands) => all(client.pipeline(commands.map((words) => ['call', ...words]))),
+      transaction: (commands) => all(client.multi(commands.map((words) => ['call', ...words]))),
       isError: (error) => error instanceof Redis.ReplyError,
       close: () => client.quit(),
     };
@@ -46,6 +46,11 @@ async function nodeRedis(library, options) {
   return {
     call,
     pipeline: (commands) => Promise.all(commands.map((words) => call(...words))),
+    transaction: (commands) => {
+      const multi = client.multi();
+      for (const words of commands) multi.addCommand(words);
+      return multi.exec();
+    },
     isError: (error) => error instanceof library.ErrorReply,
     close: () => client.quit(),
   };
@@ -87,6 +92,12 @@ async function thousandAtOnce(client, key, protocol) {
   assert.deepEqual(verdicts, [...Array(500).fill('granted'), ...Array(500).fill('denied')]);
 }
 
+async function inATransaction(client, key, protocol) {
+  const replies = await client.transaction(Array(3).fill(['WEIR.TAKE', key, '2/1h']));
+  const verdicts = replies.map((reply) => fields(protocol, reply).verdict);
+  assert.deepEqual(verdicts, ['granted', 'granted', 'denied']);
+}
+
 async function errors(client) {
   const refused = async (message, ...words) => assert.rejects(
       client.call(...words), (error) => client.isError(error) && message.test(error.message));
@@ -120,6 +131,7 @@ for (const [name, open] of Object.entries(clients)) {
   const client = await open(port);
   await limits(client, name, protocol);
   await thousandAtOnce(client, name, protocol);
+  if (client.transaction) await inATransaction(client, name, protocol);
   await errors(client);
   await restart(client);
   await client.close();

@@ -19,8 +19,8 @@ class Waiting:
     def call(self, *words):
         return self.client.execute_command(*words)
 
-    def pipeline(self, commands):
-        pipe = self.client.pipeline(transaction=False)
+    def pipeline(self, commands, transaction=False):
+        pipe = self.client.pipeline(transaction)
         for words in commands:
             pipe.execute_command(*words)
         return pipe.execute()
@@ -38,8 +38,8 @@ class Asyncio:
     def call(self, *words):
         return loop.run_until_complete(self.client.execute_command(*words))
 
-    def pipeline(self, commands):
-        pipe = self.client.pipeline(transaction=False)
+    def pipeline(self, commands, transaction=False):
+        pipe = self.client.pipeline(transaction)
         for words in commands:
             pipe.execute_command(*words)
         return loop.run_until_complete(pipe.execute())
@@ -88,6 +88,13 @@ def thousand_at_once(client, key, protocol):
     assert verdicts == ["granted"] * 500 + ["denied"] * 500
 
 
+def in_a_transaction(client, key, protocol):
+    """What redis-py makes of pipeline() unless told otherwise."""
+    replies = client.pipeline([("WEIR.TAKE", key, "2/1h")] * 3, transaction=True)
+    verdicts = [fields(protocol, reply)["verdict"] for reply in replies]
+    assert verdicts == ["granted", "granted", "denied"], verdicts
+
+
 def errors(client):
     for words, part in ((("GET", "key"), "unknown command 'GET'; this server limits rates with"),
                         (("WEIR.TAKE", "key", "5/1x"), "column 3: expected a period"),
@@ -124,6 +131,7 @@ for name, connect in clients().items():
     dialect = name[-5:]
     limits(used, name, dialect)
     thousand_at_once(used, name, dialect)
+    in_a_transaction(used, name, dialect)
     errors(used)
     restart(used)
     used.close()
