@@ -59,7 +59,6 @@ void exec(CommandContext& context, const Arguments&, ReplyWriter& reply) {
 bool waits_for_exec(CommandContext& context, const Command& command, const Arguments& arguments,
                     ReplyWriter& reply) {
   Transaction* transaction = context.connection->transaction.get();
-  if (!transaction) return false;
   for (const std::string_view at_once : {"EXEC", "DISCARD", "MULTI", "RESET", "QUIT"}) {
     if (command.name == at_once) return false;
   }

@@ -9,8 +9,8 @@ void multi(CommandContext& context, const wire::Arguments& arguments, wire::Repl
 void exec(CommandContext& context, const wire::Arguments& arguments, wire::ReplyWriter& reply);
 void discard(CommandContext& context, const wire::Arguments& arguments, wire::ReplyWriter& reply);
 
-/// Within MULTI, has a command of the limiter wait for EXEC and refuses most others, with a reply.
-/// False without one, where the command is to run now.
+/// Has a command of the limiter wait for EXEC and refuses most others, with a reply; false without
+/// one, where the command is to run now. Requires a transaction.
 bool waits_for_exec(CommandContext& context, const Command& command,
                     const wire::Arguments& arguments, wire::ReplyWriter& reply);
 
