@@ -13,9 +13,19 @@ const Command* find_in(std::span<const Command> commands, std::string_view name)
   return nullptr;
 }
 
-/// Most of those who ask for another command took weir for a Redis: name what there is.
+bool is_of_scripts(std::string_view name) {
+  for (const char* each : {"EVAL", "EVALSHA", "EVAL_RO", "EVALSHA_RO", "SCRIPT", "FCALL"}) {
+    if (wire::is_word(name, each)) return true;
+  }
+  return false;
+}
+
+/// Most of those who ask for another command took weir for a Redis: name what there is. Redisson
+/// repeats a script for ever where its command is called unknown.
 std::string unknown(std::string_view name) {
-  std::string message = "ERR unknown command '" + shown(name) + "'; this server limits rates with";
+  std::string message =
+      is_of_scripts(name) ? "ERR no scripts: " : "ERR unknown command '" + shown(name) + "'; ";
+  message += "this server limits rates with";
   for (const Command& command : limiter_commands()) message += ' ' + std::string(command.name);
   return message + "; COMMAND DOCS lists all";
 }

@@ -52,7 +52,7 @@ void exec(CommandContext& context, const Arguments&, ReplyWriter& reply) {
       arguments.push_back(rest.substr(0, size));
       rest.remove_prefix(size);
     }
-    find_command(arguments[0])->run(context, arguments, reply);
+    run_command(context, arguments, reply);
   }
 }
 

@@ -57,6 +57,8 @@ TEST(ConnectionCommands, SayWhatIsWrong) {
             "ERR unknown command 'GET'; this server limits rates with CL.THROTTLE WEIR.TAKE "
             "WEIR.PEEK WEIR.TAKEALL WEIR.CANCEL WEIR.REFUND WEIR.RESET DEL; COMMAND DOCS lists "
             "all");
+  EXPECT_THAT(server.error("evalsha 0123 0"),
+              HasSubstr("ERR no scripts: this server limits rates"));
   EXPECT_THAT(server.error("\"a\\r\\n-b\""), HasSubstr("unknown command 'a?"
                                                        "?-b'"));
   EXPECT_THAT(server.error("SELECT 1"), HasSubstr("one database"));
