@@ -11,10 +11,12 @@ build_packages=(g++ cmake ninja-build ccache libboost1.81-dev libcli11-dev libsp
   libssl-dev)
 bench_packages=(libbenchmark-dev)
 test_packages=(libgtest-dev libgmock-dev librapidcheck-dev redis-server redis-tools libhiredis-dev
-  liblua5.1-0-dev python3 python3-redis openssl clang-14 libclang-rt-14-dev curl procps pkg-config
-  zsh fish mandoc groff-base)
+  liblua5.1-0-dev python3 python3-redis python3-venv openssl clang-14 libclang-rt-14-dev curl
+  procps pkg-config zsh fish mandoc groff-base)
 package_packages=(dpkg-dev file gzip xz-utils lintian)
-slow_test_packages=(debootstrap systemd-container python3-venv)  # and those above
+slow_test_packages=(debootstrap systemd-container)  # and those above
+# Whose packaged clients are tested: the command that is needed, and what brings it if nothing has.
+client_tools=(node:nodejs npm:npm go:golang-go javac:default-jdk-headless mvn:maven)
 lint_packages=(clang-format-14 clang-tidy-14 python3)
 change_labels='fast|redis|net|must_not_compile|bench_smoke|fuzz'
 
@@ -86,6 +88,17 @@ need() {  # need PACKAGE...
     die "apt-get update failed" "Check the network and /etc/apt, then again, or: $by_hand"
   install_without_services "${missing[@]}" ||
     die "apt-get install failed" "The names are those of Debian 12. See above, then try: $by_hand"
+}
+
+need_client_tools() {  # without them their tests are skipped
+  local tool
+  local -a missing=()
+  for tool in "${client_tools[@]}"; do
+    command -v "${tool%%:*}" >/dev/null || missing+=("${tool#*:}")
+  done
+  if ((${#missing[@]})) && ! (need "${missing[@]}"); then
+    say "the tests that need ${missing[*]} will be skipped"
+  fi
 }
 
 # ---- Building and testing ----
@@ -169,6 +182,7 @@ test_change() {
     *) die "test knows --all, not '$1'" "See: ./do help" ;;
   esac
   need "${build_packages[@]}" "${test_packages[@]}" "${bench_packages[@]}"
+  need_client_tools
 
   configure release -DWEIR_BUILD_TESTS=ON -DWEIR_BUILD_BENCH=ON
   stage 'build release' compile release

@@ -4,11 +4,20 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "server/connection.hpp"
 
 namespace weir::server {
+
+/// Which of a command's arguments are keys.
+enum class Keys {
+  none,
+  first,     ///< the one behind the name
+  every,     ///< all behind the name
+  numbered,  ///< as many as the first argument says, behind it
+};
 
 /// One command: what COMMAND tells of it, and what runs it.
 struct Command {
@@ -17,7 +26,7 @@ struct Command {
   std::string_view name;  ///< in capitals
   int arity;              ///< as Redis counts: the name included, negative for "at least"
   bool writes;
-  int first_key;  ///< the argument that is the key; 0 for none
+  Keys keys;
   std::string_view summary;
   std::string_view arguments;  ///< their form, for people
   Run run;
@@ -32,6 +41,12 @@ std::span<const Command> connection_commands();
 
 /// Null where there is none of the name, which may be in any case.
 const Command* find_command(std::string_view name);
+
+/// Whether a call of so many arguments, the name included, is one of this command.
+bool takes(const Command& command, std::size_t arguments) noexcept;
+
+/// A client's word, fit for an error of one line.
+std::string shown(std::string_view word);
 
 /// What the arguments name, and whether they may be given to it.
 struct Call {

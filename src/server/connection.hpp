@@ -2,8 +2,10 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "server/service.hpp"
 #include "weir/algorithm/redis_cell.hpp"
@@ -12,14 +14,27 @@
 
 namespace weir::server {
 
+/// Commands that wait for EXEC, without a heap block for each.
+struct Transaction {
+  std::string bytes;                   ///< all arguments, one behind the other
+  std::vector<std::uint32_t> lengths;  ///< of each argument
+  std::vector<std::uint32_t> sizes;    ///< how many arguments each command has
+  bool spoilt = false;                 ///< a command was refused: EXEC will be too
+
+  std::size_t kept() const noexcept {
+    return bytes.size() + (lengths.size() + sizes.size()) * sizeof(std::uint32_t);
+  }
+};
+
 /// A connection as its commands see it; no socket.
 struct Connection {
   std::uint64_t id = 0;
   wire::Protocol protocol = wire::Protocol::resp2;
   std::string name;
   std::string peer;
-  bool authenticated = true;  ///< or nobody is asked for a password
-  bool closing = false;       ///< QUIT: close once the replies are out
+  std::unique_ptr<Transaction> transaction;  ///< between MULTI and EXEC
+  bool authenticated = true;                 ///< or nobody is asked for a password
+  bool closing = false;                      ///< QUIT: close once the replies are out
 };
 
 /// The numbers that CL.THROTTLE came with last: most clients send the same ones again and again.

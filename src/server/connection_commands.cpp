@@ -2,10 +2,12 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <optional>
 
 #include "server/commands.hpp"
+#include "server/transaction.hpp"
 #include "wire/integer.hpp"
 #include "wire/limiter_command.hpp"
 
@@ -22,6 +24,14 @@ constexpr std::string_view spoken_redis_version = "7.0.0";
 void fail(CommandContext& context, ReplyWriter& reply, std::string_view message) {
   context.metrics.command_errors.add(1);
   reply.error(message);
+}
+
+/// For a second word that the command does not know, or not with so many arguments.
+void unknown_verb(CommandContext& context, const Arguments& arguments, ReplyWriter& reply) {
+  const Command& command = *find_command(arguments[0]);
+  fail(context, reply,
+       fmt::format("ERR unknown subcommand or wrong number of arguments for '{}'; usage: {} {}",
+                   shown(arguments[1]), command.name, command.arguments));
 }
 
 void ping(CommandContext&, const Arguments& arguments, ReplyWriter& reply) {
@@ -44,6 +54,7 @@ void quit(CommandContext& context, const Arguments&, ReplyWriter& reply) {
 void reset_connection(CommandContext& context, const Arguments&, ReplyWriter& reply) {
   context.connection->protocol = wire::Protocol::resp2;
   context.connection->name.clear();
+  context.connection->transaction.reset();
   if (context.service.password.required()) {
     context.connection->authenticated = false;
     context.turn = 0;  // what came with it needs the password too
@@ -77,6 +88,12 @@ void auth(CommandContext& context, const Arguments& arguments, ReplyWriter& repl
   const bool named = arguments.size() == 3;
   const Credentials credentials{named ? arguments[1] : "default", arguments.back()};
   if (authenticate(context, credentials, reply)) reply.simple("OK");
+}
+
+/// What a Redis without a cluster answers, for clients of clusters know the text.
+void cluster(CommandContext& context, const Arguments&, ReplyWriter& reply) {
+  fail(context, reply,
+       "ERR This instance has cluster support disabled; connect with a client for one server");
 }
 
 bool valid_name(std::string_view name) {
@@ -160,8 +177,7 @@ void client(CommandContext& context, const Arguments& arguments, ReplyWriter& re
     reply.bulk(fmt::format("id={} addr={} name={} resp={}\n", connection.id, connection.peer,
                            connection.name, static_cast<int>(connection.protocol)));
   } else {
-    fail(context, reply,
-         "ERR usage: CLIENT ID | INFO | GETNAME | SETNAME name | SETINFO what value");
+    unknown_verb(context, arguments, reply);
   }
 }
 
@@ -192,9 +208,10 @@ void info(CommandContext& context, const Arguments&, ReplyWriter& reply) {
   reply.bulk(fmt::format(
       "# "
       "Server\r\nredis_version:{}\r\nweir_version:{}\r\nredis_mode:standalone\r\nprocess_id:{}\r\n"
-      "\r\n# Clients\r\nconnected_clients:{}\r\n"
+      "\r\n# Clients\r\nconnected_clients:{}\r\nblocked_clients:0\r\n"
       "\r\n# Memory\r\nused_memory:{}\r\n"
-      "\r\n# Persistence\r\nloading:0\r\n"
+      "\r\n# Persistence\r\nloading:0\r\nrdb_bgsave_in_progress:0\r\n"
+      "aof_rewrite_in_progress:0\r\n"
       "\r\n# Stats\r\ntotal_connections_received:{}\r\ntotal_commands_processed:{}\r\n"
       "dropped_keys:{}\r\nshared_decisions:{}\r\n"
       "\r\n# Replication\r\nrole:master\r\nconnected_slaves:0\r\n"
@@ -224,69 +241,142 @@ std::string lower(std::string_view name) {
 
 void write_info(const Command* command, ReplyWriter& reply) {
   if (!command) return reply.null();
+  const Keys keys = command->keys;
+  const bool fixed = keys == Keys::first || keys == Keys::every;
   reply.array(6);
   reply.bulk(lower(command->name));
   reply.integer(command->arity);
-  reply.array(2);
+  reply.array(keys == Keys::numbered ? 3 : 2);
   reply.simple(command->writes ? "write" : "readonly");
   reply.simple("fast");
-  reply.integer(command->first_key);
-  reply.integer(command->first_key);
-  reply.integer(command->first_key == 0 ? 0 : 1);
+  if (keys == Keys::numbered) reply.simple("movablekeys");
+  reply.integer(fixed ? 1 : 0);                             // the first key
+  reply.integer(keys == Keys::every ? -1 : fixed ? 1 : 0);  // the last, from behind if negative
+  reply.integer(fixed ? 1 : 0);                             // from one to the next
 }
 
+/// "key limit [COST n]" as its pieces: key, limit, [COST n].
+std::vector<std::string_view> pieces(std::string_view arguments) {
+  std::vector<std::string_view> found;
+  int depth = 0;
+  std::size_t begin = 0;
+  for (std::size_t at = 0; at <= arguments.size(); ++at) {
+    const char c = at < arguments.size() ? arguments[at] : ' ';
+    if (c == '[') ++depth;
+    if (c == ']') --depth;
+    if (c != ' ' || depth > 0) continue;
+    if (at > begin) found.push_back(arguments.substr(begin, at - begin));
+    begin = at + 1;
+  }
+  return found;
+}
+
+/// redis-cli makes its hints of the arguments, and its help on a group needs one for every command.
 void write_docs(const Command& command, ReplyWriter& reply) {
+  const bool limits = command.keys != Keys::none;
   reply.bulk(lower(command.name));
-  reply.map(2);
+  reply.map(4);
   reply.bulk("summary");
   reply.bulk(command.summary);
+  reply.bulk("group");
+  reply.bulk(limits ? "limits" : "connection");
   reply.bulk("usage");
   reply.bulk(std::string(command.name) + " " + std::string(command.arguments));
+  const auto arguments = pieces(command.arguments);
+  reply.bulk("arguments");
+  reply.array(arguments.size());
+  for (const std::string_view argument : arguments) {
+    reply.map(2);
+    reply.bulk("name");
+    reply.bulk(argument);
+    reply.bulk("type");
+    reply.bulk("string");
+  }
+}
+
+/// The keys among the arguments of a command; none where it is not one that could be run.
+std::optional<wire::CommandArguments> keys_of(wire::CommandArguments arguments) {
+  const Command* command = find_command(arguments[0]);
+  if (!command || !takes(*command, arguments.size())) return std::nullopt;
+  switch (command->keys) {
+    case Keys::none: break;
+    case Keys::first: return arguments.subspan(1, 1);
+    case Keys::every: return arguments.subspan(1);
+    case Keys::numbered:
+      if (const auto count = wire::strict_integer(arguments[1]);
+          count && *count > 0 && *count <= static_cast<std::int64_t>(arguments.size()) - 2) {
+        return arguments.subspan(2, static_cast<std::size_t>(*count));
+      }
+  }
+  return std::nullopt;
+}
+
+void command_keys(CommandContext& context, const Arguments& arguments, ReplyWriter& reply) {
+  const auto keys = keys_of(wire::CommandArguments(arguments).subspan(2));
+  if (!keys) {
+    return fail(context, reply, "ERR expected a command that has keys, with all its arguments");
+  }
+  reply.array(keys->size());
+  for (const std::string_view key : *keys) reply.bulk(key);
+}
+
+void command_docs(std::span<const std::string_view> names, ReplyWriter& reply) {
+  std::vector<const Command*> wanted;
+  if (names.empty()) each_command([&](const Command& each) { wanted.push_back(&each); });
+  for (const std::string_view name : names) {
+    if (const Command* found = find_command(name)) wanted.push_back(found);
+  }
+  reply.map(wanted.size());
+  for (const Command* each : wanted) write_docs(*each, reply);
 }
 
 void command(CommandContext& context, const Arguments& arguments, ReplyWriter& reply) {
   const std::size_t known = limiter_commands().size() + connection_commands().size();
-  if (arguments.size() == 1) {
-    reply.array(known);
-    each_command([&](const Command& each) { write_info(&each, reply); });
-  } else if (is_word(arguments[1], "COUNT")) {
+  const std::string_view verb = arguments.size() > 1 ? arguments[1] : "INFO";
+  const auto names =
+      wire::CommandArguments(arguments).subspan(std::min<std::size_t>(arguments.size(), 2));
+  if (is_word(verb, "INFO")) {
+    reply.array(names.empty() ? known : names.size());
+    if (names.empty()) each_command([&](const Command& each) { write_info(&each, reply); });
+    for (const std::string_view name : names) write_info(find_command(name), reply);
+  } else if (is_word(verb, "DOCS")) {
+    command_docs(names, reply);
+  } else if (is_word(verb, "COUNT") && names.empty()) {
     reply.integer(static_cast<std::int64_t>(known));
-  } else if (is_word(arguments[1], "INFO")) {
-    reply.array(arguments.size() - 2);
-    for (std::size_t at = 2; at < arguments.size(); ++at) {
-      write_info(find_command(arguments[at]), reply);
-    }
-  } else if (is_word(arguments[1], "DOCS")) {
-    std::vector<const Command*> wanted;
-    if (arguments.size() == 2) each_command([&](const Command& each) { wanted.push_back(&each); });
-    for (std::size_t at = 2; at < arguments.size(); ++at) {
-      if (const Command* found = find_command(arguments[at])) wanted.push_back(found);
-    }
-    reply.map(wanted.size());
-    for (const Command* each : wanted) write_docs(*each, reply);
+  } else if (is_word(verb, "LIST") && names.empty()) {
+    reply.array(known);
+    each_command([&](const Command& each) { reply.bulk(lower(each.name)); });
+  } else if (is_word(verb, "GETKEYS") && !names.empty()) {
+    command_keys(context, arguments, reply);
   } else {
-    fail(context, reply, "ERR usage: COMMAND [COUNT | INFO name... | DOCS [name...]]");
+    unknown_verb(context, arguments, reply);
   }
 }
 
 constexpr std::array commands{
-    Command{"PING", -1, false, 0, "Answers PONG, or the message.", "[message]", ping},
-    Command{"ECHO", 2, false, 0, "Answers the message.", "message", echo},
-    Command{"HELLO", -1, false, 0, "Chooses RESP2 or RESP3.",
+    Command{"PING", -1, false, Keys::none, "Answers PONG, or the message.", "[message]", ping},
+    Command{"ECHO", 2, false, Keys::none, "Answers the message.", "message", echo},
+    Command{"HELLO", -1, false, Keys::none, "Chooses RESP2 or RESP3.",
             "[protocol [AUTH user password] [SETNAME name]]", hello},
-    Command{"AUTH", -2, false, 0, "Shows the password, where there is one.", "[default] password",
-            auth},
-    Command{"CLIENT", -2, false, 0, "Names this connection, or tells of it.",
+    Command{"AUTH", -2, false, Keys::none, "Shows the password, where there is one.",
+            "[default] password", auth},
+    Command{"CLIENT", -2, false, Keys::none, "Names this connection, or tells of it.",
             "ID | INFO | GETNAME | SETNAME name | SETINFO what value", client},
-    Command{"COMMAND", -1, false, 0, "Lists the commands.",
-            "[COUNT | INFO name... | DOCS [name...]]", command},
-    Command{"CONFIG", -2, false, 0, "Tells that nothing is written to disk.", "GET name...",
-            config},
-    Command{"DBSIZE", 1, false, 0, "Counts the keys that are kept.", "", dbsize},
-    Command{"INFO", -1, false, 0, "Tells of the server.", "[section]", info},
-    Command{"SELECT", 2, false, 0, "Chooses the one database, 0.", "0", select},
-    Command{"RESET", 1, false, 0, "Makes this connection as good as new.", "", reset_connection},
-    Command{"QUIT", -1, false, 0, "Closes this connection.", "", quit},
+    Command{"COMMAND", -1, false, Keys::none, "Lists the commands.",
+            "[COUNT | LIST | INFO [name...] | DOCS [name...] | GETKEYS command...]", command},
+    Command{"CLUSTER", -2, false, Keys::none, "Refused: this server is no cluster.", "verb",
+            cluster},
+    Command{"CONFIG", -2, false, Keys::none, "Tells that nothing is written to disk.",
+            "GET name...", config},
+    Command{"DBSIZE", 1, false, Keys::none, "Counts the keys that are kept.", "", dbsize},
+    Command{"INFO", -1, false, Keys::none, "Tells of the server.", "[section]", info},
+    Command{"SELECT", 2, false, Keys::none, "Chooses the one database, 0.", "0", select},
+    Command{"MULTI", 1, false, Keys::none, "Has commands wait for EXEC.", "", multi},
+    Command{"EXEC", 1, false, Keys::none, "Runs the commands that wait, in their order.", "", exec},
+    Command{"DISCARD", 1, false, Keys::none, "Forgets the commands that wait.", "", discard},
+    Command{"RESET", 1, false, Keys::none, "Makes this connection as good as new.", "",
+            reset_connection},
+    Command{"QUIT", -1, false, Keys::none, "Closes this connection.", "", quit},
 };
 
 }  // namespace

@@ -229,20 +229,20 @@ void del(CommandContext& context, const Arguments& arguments, ReplyWriter& reply
 }
 
 constexpr std::array commands{
-    Command{"CL.THROTTLE", -5, true, 1, "Takes from a key as redis-cell does.",
+    Command{"CL.THROTTLE", -5, true, Keys::first, "Takes from a key as redis-cell does.",
             "key max_burst count period [quantity]", throttle, fetch_throttled},
-    Command{"WEIR.TAKE", -3, true, 1, "Takes from a key under a limit.",
+    Command{"WEIR.TAKE", -3, true, Keys::first, "Takes from a key under a limit.",
             "key limit [COST n] [PATIENCE ms]", take, fetch_taken},
-    Command{"WEIR.PEEK", -3, false, 1, "Tells what WEIR.TAKE would answer.", "key limit [COST n]",
-            peek},
-    Command{"WEIR.TAKEALL", -4, true, 2, "Takes from several keys, all or none.",
+    Command{"WEIR.PEEK", -3, false, Keys::first, "Tells what WEIR.TAKE would answer.",
+            "key limit [COST n]", peek},
+    Command{"WEIR.TAKEALL", -4, true, Keys::numbered, "Takes from several keys, all or none.",
             "numkeys key... limit... [COST n | COSTS n...] [PATIENCE ms]", take_all},
-    Command{"WEIR.CANCEL", 4, true, 1, "Gives a grant back before its instant.", "key limit grant",
-            cancel},
-    Command{"WEIR.REFUND", -4, true, 1, "Gives back units that were taken but not used.",
+    Command{"WEIR.CANCEL", 4, true, Keys::first, "Gives a grant back before its instant.",
+            "key limit grant", cancel},
+    Command{"WEIR.REFUND", -4, true, Keys::first, "Gives back units that were taken but not used.",
             "key limit n [ID id]", refund},
-    Command{"WEIR.RESET", 3, true, 1, "Forgets what a key has used.", "key limit", reset},
-    Command{"DEL", -2, true, 1, "Forgets keys of CL.THROTTLE.", "key [key...]", del},
+    Command{"WEIR.RESET", 3, true, Keys::first, "Forgets what a key has used.", "key limit", reset},
+    Command{"DEL", -2, true, Keys::every, "Forgets keys of CL.THROTTLE.", "key [key...]", del},
 };
 
 }  // namespace

@@ -4,6 +4,7 @@ import re
 import subprocess
 import unittest
 
+from recorder import Recorder, row_of_the_page, sent_before_the_first_take
 from weir_process import Weir
 
 
@@ -35,6 +36,39 @@ class RedisTools(unittest.TestCase):
         self.assertEqual(out.split()[0], "PONG")
         self.assertIn("granted", out)
         self.assertIn("denied", out)
+
+    def test_cli_sends_what_the_page_says(self):
+        recorder = Recorder(self.weir.port)
+        self.addCleanup(recorder.close)
+        for options in ((), ("-3",)):
+            subprocess.run(["redis-cli", *options, "-p", str(recorder.port), "WEIR.TAKE", "a",
+                            "1/1m"], capture_output=True, timeout=30, check=True)
+            self.assertEqual(sent_before_the_first_take(recorder.commands),
+                             row_of_the_page(f"redis-cli 7, RESP{3 if options else 2}"))
+            recorder.commands.clear()
+
+    def test_cli_asks_for_what_a_redis_has(self):
+        for words, answer in ((["monitor"], "unknown command 'monitor'; this server limits rates"),
+                              (["-n", "1", "PING"], "PONG"),
+                              (["help", "WEIR.TAKE"], "key limit [COST n] [PATIENCE ms]"),
+                              (["help", "@limits"], "key limit n [ID id]")):
+            with self.subTest(words):
+                self.assertIn(answer, self.cli(*words))
+
+    def test_cli_measures_latency(self):
+        # the least, the most and the mean in milliseconds, and how many
+        self.assertRegex(self.cli("--latency", "-i", "1"), r"^\d+ \d+ [\d.]+ \d+$")
+
+    def test_cli_watches_the_server(self):
+        with subprocess.Popen(["stdbuf", "-oL", "redis-cli", "-p", str(self.weir.port), "--stat",
+                               "-i", "0.1"], stdout=subprocess.PIPE, text=True) as watching:
+            lines = [watching.stdout.readline() for _ in range(4)]
+            watching.terminate()
+        # keys, memory, clients, blocked, requests, connections
+        self.assertRegex(lines[-1], r"^\d+ +\d\S+ +\d+ +0 +\d+ \(\+\d+\) +\d+ +$")
+
+    def test_cli_sends_a_file(self):
+        self.assertIn("errors: 0, replies: 2", self.cli("--pipe", text="PING\r\nDBSIZE\r\n"))
 
     def benchmark(self, *arguments):
         done = subprocess.run(

@@ -11,11 +11,12 @@ BINARY = os.environ["WEIR_BINARY"]
 
 
 class Weir:
-    """Starts `weir serve` on free ports; use it in a with statement."""
+    """Starts `weir serve` on free ports, or RESP on a given one; use it in a with statement."""
 
-    def __init__(self, *arguments):
+    def __init__(self, *arguments, port=0):
         self.process = subprocess.Popen(
-            [BINARY, "serve", "--resp", "127.0.0.1:0", "--metrics", "127.0.0.1:0", *arguments],
+            [BINARY, "serve", "--resp", f"127.0.0.1:{port}", "--metrics", "127.0.0.1:0",
+             *arguments],
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         self.ports = {}
         self.others = []  # addresses of further --resp options
