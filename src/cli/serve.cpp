@@ -23,7 +23,6 @@ Examples:
   weir serve
   weir serve --limit login='5/1m' --limit api='100/s burst 200 & 10k/1d'
   weir serve --resp unix:/run/weir.sock --resp 10.0.0.5:7379 --password-file pw
-  weir serve --resp tls:0.0.0.0:7379 --tls-cert cert.pem --tls-key key.pem
 
 Usage: weir serve [OPTION...]
 
@@ -38,9 +37,8 @@ Usage: weir serve [OPTION...]
   --threads N            worker threads, 1 to 1024 (one for each processor)
   --max-keys N           states kept (1M); above it, new keys share states
   --max-memory BYTES     for states, as 512M; above it, new keys share states
-  --snapshot FILE        where states outlive the server: read at the start,
-                         written at the end and meanwhile
-  --snapshot-every SPAN  how often (1m)
+  --snapshot FILE        states outlive the server in it
+  --snapshot-every SPAN  how often it is written (1m); also at the end
   --help-limits          what one client may make the server hold, and how long
   --log-format FORMAT    of lines on standard error: text (unless said), json
   --log-level LEVEL      info (unless said), warning, error or off
