@@ -47,6 +47,34 @@ TEST(UnixClock, FollowsASystemClockThatIsAheadAtOnce) {
   EXPECT_EQ(clock.now(), Instant{machine.system});
 }
 
+TEST(UnixClock, TakesNoDelayBetweenItsReadingsForASystemClockThatIsAhead) {
+  Machine machine;
+  Span held_up{0};
+  UnixClock clock([&] { return machine.steady; },
+                  [&] {
+                    machine.pass(held_up);
+                    return machine.system;
+                  });
+  EXPECT_EQ(clock.now(), Instant{machine.system});
+  held_up = Span{50'000};
+  clock.adjust();
+  EXPECT_EQ(clock.now(), Instant{machine.system});
+  held_up = Span{0};
+  clock.adjust();
+  EXPECT_EQ(clock.now(), Instant{machine.system});
+}
+
+TEST(UnixClock, StartsAtTheSystemsTimeEvenIfItIsHeldUp) {
+  Machine machine;
+  int readings = 0;
+  const UnixClock clock([&] { return machine.steady; },
+                        [&] {
+                          if (++readings < 4) machine.pass(Span{50'000});
+                          return machine.system;
+                        });
+  EXPECT_EQ(clock.now(), Instant{machine.system});
+}
+
 TEST(UnixClock, DoesNotStepBackWhenItIsAdjusted) {
   Machine machine;
   UnixClock clock = machine.clock();

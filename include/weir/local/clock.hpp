@@ -24,10 +24,17 @@ class UnixClock {
 
   Instant now() const noexcept;
 
-  /// Compares with the system clock; call it about once a second. A late call only slews later.
+  /// Compares with the system clock; call it about once a second. A late call only slews later, and
+  /// one that was interrupted between its readings changes nothing.
   void adjust();
 
  private:
+  struct Reading {
+    Span steady;
+    std::int64_t offset;  ///< of the system clock, too small by at most `width`
+    Span width;           ///< how long the readings took
+  };
+  Reading read_both() const;
   std::int64_t offset_at(Span steady) const noexcept;
 
   Source steady_;
