@@ -5,6 +5,7 @@
 // a flood of keys that are never seen again. While it lasts residents must answer as their
 // machines do, and newcomers that come back must get no more than their limit; how many strangers
 // are denied at their first request, and whether memory grows once the cap is reached, is told.
+// Where a claim of docs/benchmarks/README.md does not hold, it exits 1.
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -184,7 +185,12 @@ int run(const Options& options) {
       options.limit.c_str(), number(flooded.resident_answers), number(flooded.resident_changes),
       number(flooded.most_admitted), number(flooded.admissible), number(flooded.strangers),
       number(flooded.strangers_denied), flooded.bytes_at_cap / mib, flooded.bytes_after / mib);
-  const bool holds = flooded.resident_changes == 0 && flooded.most_admitted <= flooded.admissible;
+  // Of few keys memory says little: pages, arenas and the program itself are as large.
+  const bool is_small = options.states < 1'000'000 || bytes - 16 <= 64;
+  const bool is_flat =
+      options.flood < 1'000'000 || flooded.bytes_after <= 1.05 * flooded.bytes_at_cap;
+  const bool holds = flooded.resident_changes == 0 && flooded.most_admitted <= flooded.admissible &&
+                     is_small && is_flat;
   return holds ? 0 : 1;
 }
 

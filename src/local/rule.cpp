@@ -25,10 +25,16 @@ Rules::Rules() : redis_cell_(keep("CL.THROTTLE", Limit::parse("1/s").value(), fa
 
 const Rule* Rules::keep(std::string_view name, Limit limit, bool named) {
   const auto id = static_cast<std::uint32_t>(rules_.size());
-  rules_.push_back(
-      std::make_unique<const Rule>(Rule{id, std::string(name), std::move(limit), named}));
-  by_name_.emplace((named ? "@" : "") + std::string(name), rules_.back().get());
-  return rules_.back().get();
+  auto rule = std::make_unique<const Rule>(Rule{id, std::string(name), std::move(limit), named});
+  const Rule* const kept = rule.get();
+  rules_.push_back(std::move(rule));
+  try {
+    by_name_.emplace((named ? "@" : "") + std::string(name), kept);
+  } catch (...) {
+    rules_.pop_back();
+    throw;
+  }
+  return kept;
 }
 
 Expected<const Rule*, LimitError> Rules::add(Naming wanted) {
@@ -65,9 +71,10 @@ Expected<const Rule*, LimitError> Rules::find(std::string_view text) {
     return LimitError{1,
                       "this server has met 10000 different limits; give them names with --limit"};
   }
-  ++unnamed_;
   const std::string name = limit->text();
-  return keep(name, std::move(limit).value(), false);
+  const Rule* const kept = keep(name, std::move(limit).value(), false);
+  ++unnamed_;
+  return kept;
 }
 
 std::vector<const Rule*> Rules::named() const {

@@ -109,26 +109,26 @@ Answer Table::take_new(Shard& shard, std::uint64_t hash, const Subject& subject,
     const Decision decision = shared.step(config, asked);
     return finish(decision, *shared.first);
   }
-  // What the key did while it shared states goes with it, or it would be forgiven.
-  Limit::State state;
-  if (shared.first) {
-    shared.order(config, asked.now, 0);
-    state = *shared.first;
-  }
-  const Decision decision = step<Machine>(config, state, asked);
-  const Answer answer = finish(decision, state);
-  if (!changed(config, decision.verdict, asked.cost)) {
-    release(bytes);
-    return answer;
-  }
   try {
-    shard.states.insert(name, std::move(state));
+    // What the key did while it shared states goes with it, or it would be forgiven.
+    Limit::State state;
+    if (shared.first) {
+      shared.order(config, asked.now, 0);
+      state = *shared.first;
+    }
+    const Decision decision = step<Machine>(config, state, asked);
+    const Answer answer = finish(decision, state);
+    if (changed(config, decision.verdict, asked.cost)) {
+      shard.states.insert(name, std::move(state));
+      drop_fresh(shard, 2);
+    } else {
+      release(bytes);
+    }
+    return answer;
   } catch (...) {
     release(bytes);
     throw;
   }
-  drop_fresh(shard, 2);
-  return answer;
 }
 
 /// Calls action(config, held, now) on the key's states, or on a state never seen.

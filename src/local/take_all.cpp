@@ -21,6 +21,21 @@ struct Table::Place {
   const Machine::Config& config() const { return config_of(subject); }
 };
 
+/// The places of a request. Room that was set aside for a state which was not kept is given back.
+struct Table::Places {
+  Places(Table& of, std::size_t most) : table(of) { all.reserve(most); }
+  ~Places() {
+    for (const Place& place : all) {
+      if (place.reserved) table.release(StateStore::largest_bytes(place.name()));
+    }
+  }
+  Places(const Places&) = delete;
+  Places& operator=(const Places&) = delete;
+
+  Table& table;
+  std::vector<Place> all;
+};
+
 /// The locks of a request, and the time at which it is decided.
 struct Table::Joint {
   std::vector<std::unique_lock<std::mutex>> shards;
@@ -142,18 +157,16 @@ void Table::settle(Place& place, Joint& joint) {
 /// Keeps the state of a new key, where there is something to remember.
 void Table::keep(Place& place, Verdict verdict) {
   if (!place.reserved) return;
-  if (!changed(place.config(), verdict, place.cost)) {
-    release(StateStore::largest_bytes(place.name()));
-    return;
-  }
+  if (!changed(place.config(), verdict, place.cost)) return;
   place.shard->states.insert(place.name(), std::move(place.state));
+  place.reserved = false;  // the state has it now
   drop_fresh(*place.shard, 2);
 }
 
 JointAnswer Table::take_all(std::span<const Claim> claims, const Request& request, Grant* grants) {
   // The same key named twice pays once for both.
-  std::vector<Place> places;
-  places.reserve(claims.size());
+  Places kept_or_not(*this, claims.size());
+  std::vector<Place>& places = kept_or_not.all;
   std::array<std::size_t, most_claims> place_of{};
   for (std::size_t at = 0; at < claims.size(); ++at) {
     const Subject& subject = claims[at].subject;

@@ -8,6 +8,7 @@
 #include <boost/asio/local/stream_protocol.hpp>
 #include <cerrno>
 #include <cstring>
+#include <new>
 #include <utility>
 
 namespace weir::server {
@@ -127,18 +128,26 @@ void Listener::start(Handlers handlers) {
   accept();
 }
 
+void Listener::resume() {
+  if (waits_.use_count() == 1 && acceptor_.is_open()) accept();
+}
+
 void Listener::accept() {
-  acceptor_.async_accept([this](error_code error, Socket socket) {
+  acceptor_.async_accept([this, waits = waits_](error_code error, Socket socket) {
     if (error == boost::asio::error::operation_aborted || !acceptor_.is_open()) return;
     if (!error) {
-      handlers_.arrived(*this, std::move(socket));
-      return accept();
+      try {
+        handlers_.arrived(*this, std::move(socket));
+      } catch (const std::bad_alloc&) {
+        error = boost::asio::error::no_memory;
+      }
     }
-    handlers_.failed(error);
+    if (!error) return accept();
     pause_.expires_after(std::chrono::milliseconds(100));
-    pause_.async_wait([this](error_code stopped) {
+    pause_.async_wait([this, waits = waits_](error_code stopped) {
       if (!stopped && acceptor_.is_open()) accept();
     });
+    handlers_.failed(error);
   });
 }
 

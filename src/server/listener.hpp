@@ -47,6 +47,9 @@ class Listener {
 
   void start(Handlers handlers);
 
+  /// Accepts again where the lack of memory ended that.
+  void resume();
+
   /// Accepts no more; a Unix socket's path is removed, if it is still this one's.
   void close();
 
@@ -61,6 +64,8 @@ class Listener {
   boost::asio::basic_socket_acceptor<Protocol> acceptor_;
   boost::asio::steady_timer pause_;  ///< after an accept that failed
   Handlers handlers_;
+  /// Shared with every handler that will accept again; a use count of one says that none waits.
+  std::shared_ptr<const bool> waits_ = std::make_shared<bool>(true);
   std::uint64_t inode_ = 0;  ///< of the Unix socket
 };
 

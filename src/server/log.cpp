@@ -4,6 +4,7 @@
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
 
+#include <new>
 #include <utility>
 
 namespace weir::server {
@@ -32,6 +33,7 @@ constexpr std::array<Kind, log_kinds> kinds{{
     {"snapshot read", LogLevel::info, 6},
     {"snapshot refused", LogLevel::error, 6},
     {"snapshot not written", LogLevel::error, 1},
+    {"out of memory", LogLevel::error, 1},
 }};
 
 const Kind& kind_of(LogKind kind) { return kinds[static_cast<std::size_t>(kind)]; }
@@ -156,7 +158,10 @@ void Log::tell_suppressed(std::chrono::seconds least_age) {
 }
 
 void Log::emit(LogKind kind, std::initializer_list<LogField> fields, std::int64_t suppressed) {
-  logger_->log(level_of(kind_of(kind).level), "{}", line(kind, fields, suppressed));
+  try {
+    logger_->log(level_of(kind_of(kind).level), "{}", line(kind, fields, suppressed));
+  } catch (const std::bad_alloc&) {  // the line is lost
+  }
 }
 
 std::string Log::line(LogKind kind, std::initializer_list<LogField> fields,

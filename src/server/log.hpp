@@ -43,8 +43,9 @@ enum class LogKind : std::uint8_t {
   snapshot_read,
   snapshot_refused,
   snapshot_failed,
+  out_of_memory,
 };
-inline constexpr std::size_t log_kinds = 13;
+inline constexpr std::size_t log_kinds = 14;
 
 struct LogField {
   std::string_view name;  ///< ours, so it needs no escape

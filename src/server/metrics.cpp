@@ -202,6 +202,9 @@ void Metrics::write_connections(std::string& text, std::uint64_t open) const {
   head(out, "weir_accept_failures_total", "counter", "Connections that could not be accepted.");
   fmt::format_to(out, "weir_accept_failures_total {}\n",
                  sum([](auto& worker) -> auto& { return worker.accept_failures; }));
+  head(out, "weir_out_of_memory_total", "counter", "Times that memory ran out.");
+  fmt::format_to(out, "weir_out_of_memory_total {}\n",
+                 sum([](auto& worker) -> auto& { return worker.out_of_memory; }));
 }
 
 void Metrics::write_faults(std::string& text) const {

@@ -86,6 +86,7 @@ struct alignas(64) WorkerMetrics {
   std::array<Counter, wire_faults> faults;
   std::array<Counter, limit_hits> limits;
   Counter auth_failures;
+  Counter out_of_memory;  ///< handlers given up
   // Of the control loop alone.
   Counter accept_failures;
   std::array<Counter, reloaded_things> reloads;

@@ -13,6 +13,7 @@
 #include <thread>
 #include <utility>
 
+#include "server/event_loop.hpp"
 #include "server/listener.hpp"
 #include "server/notify.hpp"
 #include "server/snapshot_keeper.hpp"
@@ -155,7 +156,10 @@ struct Server::State {
     metrics.accept_failures.add(1);
     service.log.write(
         LogKind::accept_failed,
-        {{"reason", error.message()}, {"mend", "raise ulimit -n or lower --max-connections"}});
+        {{"reason", error.message()},
+         {"mend", error == boost::asio::error::no_memory
+                      ? "lower --max-memory or --max-connections, or give it more memory"
+                      : "raise ulimit -n or lower --max-connections"}});
   }
 
   std::optional<StartError> read_password() {
@@ -219,14 +223,24 @@ struct Server::State {
     });
   }
 
+  /// After the loop ran out of memory: whatever it lost begins again, and the rest is as it was.
+  void resume() {
+    tick();
+    signals.cancel();
+    await_signal();
+    for (const auto& listener : listeners) listener->resume();
+    if (status) status->start();
+    if (service.draining) await_the_last();
+  }
+
   void drain() {
-    service.log.write(LogKind::draining, {{"connections", static_cast<std::int64_t>(open())}});
-    supervisor.stopping();
     service.draining = true;
-    for (const auto& listener : listeners) listener->close();
-    for (const auto& worker : workers) worker->drain();
     drain_until = std::chrono::steady_clock::now() + options.limits.drain;
     linger_until = drain_until;
+    service.log.write(LogKind::draining, {{"connections", static_cast<std::int64_t>(open())}});
+    supervisor.stopping();
+    for (const auto& listener : listeners) listener->close();
+    for (const auto& worker : workers) worker->drain();
     await_the_last();
   }
 
@@ -290,6 +304,8 @@ Expected<std::vector<Server::Listening>, StartError> Server::listen() {
   for (const int signal : {SIGTERM, SIGINT, SIGHUP}) state_->signals.add(signal);
   // OpenSSL writes to sockets whose other end may be gone.
   std::signal(SIGPIPE, SIG_IGN);
+  // A log or a snapshot at the largest size of a file is a write that fails, no reason to end.
+  std::signal(SIGXFSZ, SIG_IGN);
   return listening;
 }
 
@@ -304,7 +320,7 @@ void Server::run() {
   for (const auto& listener : state.listeners) state.accept(*listener);
   if (state.status) state.status->start();
   state.supervisor.ready();
-  state.io.run();
+  run_loop(state.io, state.metrics, state.service.log, [&state] { state.resume(); });
   const std::size_t cut_off = state.open();
   for (const auto& worker : state.workers) worker->stop();
   for (std::thread& thread : threads) thread.join();

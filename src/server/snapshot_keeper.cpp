@@ -6,8 +6,7 @@
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
-
-#include "server/snapshot.hpp"
+#include <new>
 
 namespace weir::server {
 namespace {
@@ -87,10 +86,18 @@ void SnapshotKeeper::stop() {
   if (thread_.joinable()) thread_.join();
 }
 
+Expected<SnapshotWritten, SnapshotError> SnapshotKeeper::try_to_write(Instant now) {
+  try {
+    return write_snapshot(service_.table, now, options_.path);
+  } catch (const std::bad_alloc&) {
+    return SnapshotError{"out of memory"};  // short, for it needs none
+  }
+}
+
 void SnapshotKeeper::write() {
   const auto begun_at = std::chrono::steady_clock::now();
   const Instant now = service_.clock.now();
-  const auto written = write_snapshot(service_.table, now, options_.path);
+  const auto written = try_to_write(now);
   SnapshotMetrics& metrics = service_.metrics.snapshot;
   if (!written) {
     metrics.failed.add(1);

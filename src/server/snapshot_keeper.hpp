@@ -8,6 +8,7 @@
 
 #include "server/options.hpp"
 #include "server/service.hpp"
+#include "server/snapshot.hpp"
 #include "server/start_error.hpp"
 
 namespace weir::server {
@@ -40,6 +41,7 @@ class SnapshotKeeper {
   void run();
   void stop();
   void write();
+  Expected<SnapshotWritten, SnapshotError> try_to_write(Instant now);
 
   Service& service_;
   SnapshotOptions options_;

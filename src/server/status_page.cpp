@@ -56,21 +56,25 @@ struct StatusPage::State : std::enable_shared_from_this<State> {
   boost::asio::steady_timer pause;  ///< after an accept that failed
   std::size_t connections = 0;
 
+  /// Shared with every handler that will accept again; a use count of one says that none waits.
+  std::shared_ptr<const bool> waits = std::make_shared<bool>(true);
+
   void accept() {
-    acceptor.async_accept([self = shared_from_this()](error_code error, tcp::socket socket) {
-      if (error == boost::asio::error::operation_aborted) return;
-      if (error) {
-        self->pause.expires_after(std::chrono::milliseconds(100));
-        self->pause.async_wait([self](error_code stopped) {
-          if (!stopped) self->accept();
+    acceptor.async_accept(
+        [self = shared_from_this(), waiting = waits](error_code error, tcp::socket socket) {
+          if (error == boost::asio::error::operation_aborted) return;
+          if (error) {
+            self->pause.expires_after(std::chrono::milliseconds(100));
+            self->pause.async_wait([self, waiting](error_code stopped) {
+              if (!stopped) self->accept();
+            });
+            return;
+          }
+          self->accept();
+          if (self->connections < most_connections) {
+            std::make_shared<Visit>(self, std::move(socket))->read();
+          }
         });
-        return;
-      }
-      if (self->connections < most_connections) {
-        std::make_shared<Visit>(self, std::move(socket))->read();
-      }
-      self->accept();
-    });
   }
 
   /// One connection.
@@ -130,7 +134,9 @@ StatusPage::StatusPage(const Service& service, tcp::acceptor acceptor)
 
 StatusPage::~StatusPage() = default;
 
-void StatusPage::start() { state_->accept(); }
+void StatusPage::start() {
+  if (state_->waits.use_count() == 1 && state_->acceptor.is_open()) state_->accept();
+}
 
 void StatusPage::stop() {
   error_code ignored;

@@ -17,7 +17,7 @@ class StatusPage {
   StatusPage(const Service& service, boost::asio::ip::tcp::acceptor acceptor);
   ~StatusPage();
 
-  /// Begins to accept.
+  /// Begins to accept, unless it does.
   void start();
   void stop();
 

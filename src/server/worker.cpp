@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <boost/asio/post.hpp>
+#include <new>
 #include <utility>
 
+#include "server/event_loop.hpp"
 #include "server/session.hpp"
 
 namespace weir::server {
@@ -34,25 +36,45 @@ Worker::Worker(Service& service, const ConnectionLimits& limits)
 
 Worker::~Worker() = default;
 
-void Worker::run() { io_.run(); }
+void Worker::run() {
+  run_loop(io_, metrics_, service_.log, [] {});
+}
 
 void Worker::stop() { io_.stop(); }
 
 void Worker::adopt(Arrival arrival) {
+  const int descriptor = arrival.descriptor;
+  try {
+    boost::asio::post(
+        io_, [this, arrival = std::move(arrival)]() mutable { begin(std::move(arrival)); });
+  } catch (const std::bad_alloc&) {
+    ::close(descriptor);
+    throw;
+  }
   // Counted here and not when its session begins: a burst of arrivals must see the cap, and the
   // choice of the next worker must see the burst.
   metrics_.opened.add(1);
-  boost::asio::post(io_, [this, arrival = std::move(arrival)]() mutable {
+}
+
+void Worker::begin(Arrival arrival) {
+  Session::Ptr session;
+  int ours = arrival.descriptor;
+  try {
     Socket socket(io_.get_executor());
     boost::system::error_code error;
     socket.assign(arrival.protocol, arrival.descriptor, error);
-    if (error) ::close(arrival.descriptor);
-    if (error || draining_) {
-      metrics_.closed.add(1);
-      return;
+    if (!error) ours = -1;
+    if (!error && !draining_) {
+      session = std::make_unique<Session>(*this, std::move(socket), std::move(arrival));
     }
-    Session::start(std::make_unique<Session>(*this, std::move(socket), std::move(arrival)));
-  });
+  } catch (const std::bad_alloc&) {
+    if (ours >= 0) ::close(ours);
+    metrics_.closed.add(1);
+    throw;
+  }
+  if (session) return Session::start(std::move(session));
+  if (ours >= 0) ::close(ours);
+  metrics_.closed.add(1);
 }
 
 void Worker::drain() {
@@ -64,11 +86,16 @@ void Worker::drain() {
 
 void Worker::tick() {
   ticks_due_.fetch_add(1, std::memory_order_relaxed);
-  boost::asio::post(io_, [this] {
+  try {
+    boost::asio::post(io_, [this] {
+      ticks_due_.fetch_sub(1, std::memory_order_relaxed);
+      ++seconds_;
+      for (Session* session : sessions_) session->tick();
+    });
+  } catch (const std::bad_alloc&) {
     ticks_due_.fetch_sub(1, std::memory_order_relaxed);
-    ++seconds_;
-    for (Session* session : sessions_) session->tick();
-  });
+    throw;
+  }
 }
 
 }  // namespace weir::server

@@ -64,6 +64,8 @@ class Worker {
  private:
   friend class Session;
 
+  void begin(Arrival arrival);
+
   Service& service_;
   const ConnectionLimits& limits_;
   WorkerMetrics& metrics_;

@@ -137,6 +137,7 @@ class Table {
   struct Shard;
   struct Held;   ///< what decides for a key: its own state, or two shared ones
   struct Place;  ///< a key of take_all()
+  struct Places;
   struct Joint;  ///< the locks of take_all()
   class SharedStates;
 
