@@ -13,7 +13,7 @@ namespace {
 /// Above so many samples a second fewer decisions are sampled; at a quarter of them, more.
 constexpr std::uint32_t most_samples = 512;
 
-/// Rates below this are shown as none.
+/// Rates below this are none.
 constexpr double least_rate = 0.05;
 
 }  // namespace
@@ -170,13 +170,16 @@ class Merger {
       if (sum.calls_per_s < least_rate) continue;
       const FrequentKeys::Entry& entry = *sum.entry;
       const double lacked = sum.workers < workers ? may_lack_per_s_ : 0;
+      const double error = sum.others_per_s + lacked + 2 * std::sqrt(sum.variance);
+      // One sample of a key that came once stands for many calls; it says nothing yet.
+      if (sum.calls_per_s <= error) continue;
       rates.push_back({.hash = hash,
                        .rule = entry.rule,
                        .key_begin = {entry.key_begin.data(),
                                      std::min(entry.key_bytes, FrequentKeys::kept_bytes)},
                        .key_bytes = entry.key_bytes,
                        .calls_per_s = sum.calls_per_s,
-                       .error_per_s = sum.others_per_s + lacked + 2 * std::sqrt(sum.variance)});
+                       .error_per_s = error});
     }
     // Ties by hash, so that what is shown does not jump about.
     std::ranges::sort(rates, [](const KeyRate& left, const KeyRate& right) {

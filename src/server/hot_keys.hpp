@@ -148,7 +148,8 @@ class HotKeyBoard {
   /// One for each worker; lives as long as this.
   HotKeys& add_worker(Instant began);
 
-  /// At most so many of each kind, as of the workers' last ticks.
+  /// At most so many of each kind, as of the workers' last ticks; those alone whose rate is above
+  /// its error.
   KeyRates top(std::size_t count) const;
 
  private:
