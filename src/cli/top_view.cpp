@@ -136,7 +136,7 @@ struct Column {
 constexpr std::array limit_columns{
     Column{"granted/s", 0, 11, true}, Column{"deferred/s", 1, 12, false},
     Column{"denied/s", 2, 10, true}, Column{"impossible/s", 3, 14, false}};
-constexpr std::size_t refused_width = 10;
+constexpr std::size_t refused_width = 9;
 
 void add_limits(const TopFigures& figures, std::size_t rows, const TopFrame& frame,
                 std::vector<std::string>& lines) {

@@ -112,7 +112,7 @@ TEST(FrequentKeysTest, CountExactlyWhileAllKeysFit) {
 }
 
 TEST_F(HotKeyTest, FindTheTrueTopTen) {
-  for (const std::uint64_t seed : {1U, 2U, 3U}) {
+  for (const std::uint64_t seed : {1U, 2U}) {
     SCOPED_TRACE(seed);
     std::mt19937_64 random(seed);
     ZipfKeys zipf(100'000);
@@ -123,7 +123,7 @@ TEST_F(HotKeyTest, FindTheTrueTopTen) {
     std::vector<std::string> names;
     for (int key = 0; key < 100'000; ++key) names.push_back(std::to_string(key));
     std::vector<int> truth(names.size());
-    for (int call = 0; call < 3'000'000; ++call) {
+    for (int call = 0; call < 2'000'000; ++call) {
       const std::size_t key = zipf.next(random);
       ++truth[key];
       worker.saw(rule, names[key], Verdict::granted);
@@ -298,6 +298,16 @@ TEST_F(HotKeyTest, AFullSketchThatLacksAKeyWidensItsError) {
   ASSERT_EQ(rates.size(), 1U);
   EXPECT_EQ(rates[0].key_begin, "alice");
   EXPECT_DOUBLE_EQ(rates[0].error_per_s, 3);
+}
+
+TEST_F(HotKeyTest, OfKeysThatComeOnceNoneStandsOut) {
+  HotKeys& worker = board.add_worker(begin);
+  const Rule& rule = login();
+  for (int call = 0; call < 300'000; ++call) {
+    worker.saw(rule, std::to_string(call), Verdict::granted);
+  }
+  worker.tick(begin + 1s);
+  EXPECT_TRUE(board.top(10).hottest.empty());
 }
 
 TEST_F(HotKeyTest, SayNothingBeforeTheFirstTick) {
