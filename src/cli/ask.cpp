@@ -109,9 +109,7 @@ std::optional<wire::Reply> answer(const Question& question, std::string_view ver
     return {};
   }
   if (reply->type == wire::ReplyType::error) {
-    const bool locked = reply->text.starts_with("NOAUTH");
-    report(console.err, {"the server says: " + printable(reply->text) +
-                         (locked ? " Name the password's file with --password-file FILE" : "")});
+    report(console.err, {said_by_server(*reply).message});
     return {};
   }
   return std::move(reply).value();
@@ -212,11 +210,7 @@ CLI::App* add(CLI::App& weir, const char* name, const char* description, Questio
   CLI::App* command = weir.add_subcommand(name, description);
   command->add_option("key", question.key);
   command->add_option("limit", question.limit);
-  command->add_option("--server", question.remote.address);
-  command->add_option("--password-file", question.remote.password_file)->type_name("FILE");
-  command->add_option("--tls-ca", question.remote.tls_ca)->type_name("FILE");
-  command->add_option("--tls-cert", question.remote.tls_certificate)->type_name("FILE");
-  command->add_option("--tls-key", question.remote.tls_key)->type_name("FILE");
+  add_options(*command, question.remote);
   command->add_flag("--json", question.json);
   return command;
 }

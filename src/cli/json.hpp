@@ -1,6 +1,8 @@
 // JSON as it is written, key by key.
 #pragma once
 
+#include <array>
+#include <charconv>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -41,6 +43,12 @@ class Json {
   }
 
   void append_value(std::int64_t value) { text_ += std::to_string(value); }
+  /// Whole numbers and others alike, as short as they can be. Requires a finite one.
+  void append_value(double value) {
+    std::array<char, 32> text;
+    const auto end = std::to_chars(text.data(), text.data() + text.size(), value);
+    text_.append(text.data(), end.ptr);
+  }
   void append_value(bool value) { text_ += value ? "true" : "false"; }
   void append_value(const Json& value) { text_ += value.text(); }
   void append_value(const char* value) { append_value(std::string_view(value)); }

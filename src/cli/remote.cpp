@@ -12,18 +12,18 @@
 #include <optional>
 #include <system_error>
 
+#include "cli/input.hpp"
 #include "cli/tls_client.hpp"
 #include "server/address.hpp"
 #include "server/password.hpp"
 #include "wire/resp_request.hpp"
 
 namespace weir::cli {
-namespace {
 
 using server::Address;
 
 /// A connected socket, plain or encrypted, that waits for two seconds at most.
-class Connection {
+class Conversation::Connection {
  public:
   Connection() = default;
   Connection(const Connection&) = delete;
@@ -139,10 +139,13 @@ class Connection {
   std::string why_;
 };
 
-}  // namespace
+Conversation::Conversation(std::unique_ptr<Connection> connection)
+    : connection_(std::move(connection)) {}
+Conversation::Conversation(Conversation&&) noexcept = default;
+Conversation& Conversation::operator=(Conversation&&) noexcept = default;
+Conversation::~Conversation() = default;
 
-Expected<wire::Reply, RemoteError> ask(const Remote& remote,
-                                       std::span<const std::string_view> command) {
+Expected<Conversation, RemoteError> Conversation::begin(const Remote& remote) {
   if (remote.tls_certificate.empty() != remote.tls_key.empty()) {
     return RemoteError{"--tls-cert and --tls-key go together", ExitCode::bad_input};
   }
@@ -152,14 +155,42 @@ Expected<wire::Reply, RemoteError> ask(const Remote& remote,
     if (!file) return RemoteError{file.error().message, ExitCode::bad_input};
     password = file->secret;
   }
-  Connection connection;
-  if (auto error = connection.open(remote)) return *std::move(error);
+  auto connection = std::make_unique<Connection>();
+  if (auto error = connection->open(remote)) return *std::move(error);
   if (!password.empty()) {
     const std::array<std::string_view, 2> authenticate{"AUTH", password};
-    auto reply = connection.ask(authenticate);
-    if (!reply || reply->type == wire::ReplyType::error) return reply;
+    const auto reply = connection->ask(authenticate);
+    if (!reply) return reply.error();
+    if (reply->type == wire::ReplyType::error) return said_by_server(*reply);
   }
-  return connection.ask(command);
+  return Conversation(std::move(connection));
+}
+
+Expected<wire::Reply, RemoteError> Conversation::ask(std::span<const std::string_view> command) {
+  return connection_->ask(command);
+}
+
+RemoteError said_by_server(const wire::Reply& reply) {
+  const bool locked = reply.text.starts_with("NOAUTH");
+  return {"the server says: " + printable(reply.text) +
+              (locked ? " Name the password's file with --password-file FILE" : ""),
+          ExitCode::bad_input};
+}
+
+Expected<wire::Reply, RemoteError> ask(const Remote& remote,
+                                       std::span<const std::string_view> command) {
+  auto begun = Conversation::begin(remote);
+  if (!begun) return begun.error();
+  Conversation conversation = std::move(begun).value();
+  return conversation.ask(command);
+}
+
+void add_options(CLI::App& command, Remote& remote) {
+  command.add_option("--server", remote.address);
+  command.add_option("--password-file", remote.password_file)->type_name("FILE");
+  command.add_option("--tls-ca", remote.tls_ca)->type_name("FILE");
+  command.add_option("--tls-cert", remote.tls_certificate)->type_name("FILE");
+  command.add_option("--tls-key", remote.tls_key)->type_name("FILE");
 }
 
 }  // namespace weir::cli

@@ -10,5 +10,6 @@ Verb add_take(CLI::App& weir);
 Verb add_peek(CLI::App& weir);
 Verb add_reset(CLI::App& weir);
 Verb add_doctor(CLI::App& weir);
+Verb add_top(CLI::App& weir);
 
 }  // namespace weir::cli

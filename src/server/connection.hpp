@@ -53,6 +53,7 @@ struct CommandContext {
   Service& service;
   RuleCache& rules;
   WorkerMetrics& metrics;
+  HotKeys& hot_keys;
   Connection* connection = nullptr;
   Instant now{};           ///< when the bytes at hand were read
   std::uint64_t turn = 0;  ///< commands that may be answered now; RESET ends it before its time

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "server/commands.hpp"
+#include "server/top_command.hpp"
 #include "server/transaction.hpp"
 #include "wire/integer.hpp"
 #include "wire/limiter_command.hpp"
@@ -205,20 +206,25 @@ void config(CommandContext& context, const Arguments& arguments, ReplyWriter& re
 void info(CommandContext& context, const Arguments&, ReplyWriter& reply) {
   const Table::Stats table = context.service.table.stats();
   const Metrics& metrics = context.service.metrics;
+  const ProcessUse use = ProcessUse::so_far();
+  const auto up = std::chrono::steady_clock::now() - context.service.began;
   reply.bulk(fmt::format(
       "# "
       "Server\r\nredis_version:{}\r\nweir_version:{}\r\nredis_mode:standalone\r\nprocess_id:{}\r\n"
+      "uptime_in_seconds:{}\r\n"
       "\r\n# Clients\r\nconnected_clients:{}\r\nblocked_clients:0\r\n"
-      "\r\n# Memory\r\nused_memory:{}\r\n"
+      "\r\n# Memory\r\nused_memory:{}\r\nused_memory_rss:{}\r\n"
       "\r\n# Persistence\r\nloading:0\r\nrdb_bgsave_in_progress:0\r\n"
       "aof_rewrite_in_progress:0\r\n"
       "\r\n# Stats\r\ntotal_connections_received:{}\r\ntotal_commands_processed:{}\r\n"
       "dropped_keys:{}\r\nshared_decisions:{}\r\n"
+      "\r\n# CPU\r\nused_cpu_sys:{:.6f}\r\nused_cpu_user:{:.6f}\r\n"
       "\r\n# Replication\r\nrole:master\r\nconnected_slaves:0\r\n"
       "\r\n# Keyspace\r\ndb0:keys={},expires=0,avg_ttl=0\r\n",
-      spoken_redis_version, WEIR_VERSION, getpid(), metrics.connections(), table.bytes,
-      metrics.connections_opened(), metrics.commands(), table.dropped, table.shared_answers,
-      table.keys));
+      spoken_redis_version, WEIR_VERSION, getpid(),
+      std::chrono::duration_cast<std::chrono::seconds>(up).count(), metrics.connections(),
+      table.bytes, use.resident_bytes, metrics.connections_opened(), metrics.commands(),
+      table.dropped, table.shared_answers, use.system_s, use.user_s, table.keys));
 }
 
 void dbsize(CommandContext& context, const Arguments&, ReplyWriter& reply) {
@@ -370,6 +376,8 @@ constexpr std::array commands{
             "GET name...", config},
     Command{"DBSIZE", 1, false, Keys::none, "Counts the keys that are kept.", "", dbsize},
     Command{"INFO", -1, false, Keys::none, "Tells of the server.", "[section]", info},
+    Command{"WEIR.TOP", -1, false, Keys::none, "Tells of limits, and of the keys asked for most.",
+            "[COUNT n]", top},
     Command{"SELECT", 2, false, Keys::none, "Chooses the one database, 0.", "0", select},
     Command{"MULTI", 1, false, Keys::none, "Has commands wait for EXEC.", "", multi},
     Command{"EXEC", 1, false, Keys::none, "Runs the commands that wait, in their order.", "", exec},

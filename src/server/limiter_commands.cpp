@@ -65,6 +65,7 @@ void throttle(CommandContext& context, const Arguments& arguments, ReplyWriter& 
     answer = context.service.table.peek(subject, {context.now, 0}, &context.grant);
   }
   context.metrics.decided(*subject.rule, answer.decision.verdict, std::max<Cost>(call.quantity, 0));
+  context.hot_keys.saw(*subject.rule, read->key, answer.decision.verdict);
   reply.integers(RedisCell::reply(std::get<Gcra::Config>(config), call, answer.decision,
                                   context.grant.marks[0], answer.decided_at));
 }
@@ -108,6 +109,7 @@ void take(CommandContext& context, const Arguments& arguments, ReplyWriter& repl
   const Subject subject{rule, read->key, nullptr, context.key_hash};
   const Answer answer = context.service.table.take(subject, request, &context.grant);
   context.metrics.decided(*rule, answer.decision.verdict, read->cost);
+  context.hot_keys.saw(*rule, read->key, answer.decision.verdict);
   reply.map(decision_fields);
   write_decision(answer.decision, answer.decided_at, reply);
   reply.bulk("grant");
@@ -152,7 +154,9 @@ void take_all(CommandContext& context, const Arguments& arguments, ReplyWriter& 
   const JointAnswer answer =
       context.service.table.take_all(std::span(claims).first(count), request, grants.data());
   for (std::size_t at = 0; at < count; ++at) {
-    context.metrics.decided(*claims[at].subject.rule, answer.decision.verdict, claims[at].cost);
+    const Subject& subject = claims[at].subject;
+    context.metrics.decided(*subject.rule, answer.decision.verdict, claims[at].cost);
+    context.hot_keys.saw(*subject.rule, subject.key, answer.decision.verdict);
   }
   reply.map(decision_fields + 2);
   write_decision(answer.decision, answer.decided_at, reply);

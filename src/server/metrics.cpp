@@ -27,7 +27,7 @@ void head(Out out, const char* name, const char* type, const char* help) {
 }
 
 /// VmRSS, by the kernel's own count of pages.
-std::uint64_t resident_bytes() {
+std::uint64_t bytes_resident() {
   std::ifstream statm("/proc/self/statm");
   std::uint64_t total = 0;
   std::uint64_t resident = 0;
@@ -35,16 +35,16 @@ std::uint64_t resident_bytes() {
   return resident * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
 }
 
-double cpu_seconds() {
+}  // namespace
+
+ProcessUse ProcessUse::so_far() {
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
   const auto seconds = [](const timeval& time) {
     return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) * 1e-6;
   };
-  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
+  return {seconds(usage.ru_utime), seconds(usage.ru_stime), bytes_resident()};
 }
-
-}  // namespace
 
 void WorkerMetrics::decided(const Rule& rule, Verdict verdict, Cost cost) noexcept {
   PerRule& counts = per_rule[std::min<std::size_t>(rule.id, per_rule.size() - 1)];
@@ -94,6 +94,20 @@ std::uint64_t Metrics::connections_opened() const {
 std::uint64_t Metrics::commands() const {
   const std::lock_guard lock(mutex_);
   return sum([](auto& worker) -> auto& { return worker.commands; });
+}
+
+std::vector<Metrics::Decisions> Metrics::decisions() const {
+  const std::lock_guard lock(mutex_);
+  std::vector<Decisions> all;
+  all.reserve(rule_labels_.size());
+  for (std::size_t rule = 0; rule < rule_labels_.size(); ++rule) {
+    Decisions& decisions = all.emplace_back(Decisions{rule_labels_[rule], {}});
+    for (std::size_t at = 0; at < decisions.by_verdict.size(); ++at) {
+      decisions.by_verdict[at] =
+          sum([&](auto& worker) -> auto& { return worker.per_rule[rule].decisions[at]; });
+    }
+  }
+  return all;
 }
 
 std::string Metrics::text(const Table::Stats& table) const {
@@ -231,13 +245,14 @@ void Metrics::write_faults(std::string& text) const {
 }
 
 void Metrics::write_process(std::string& text) {
+  const ProcessUse use = ProcessUse::so_far();
   const Out out(text);
   head(out, "weir_build_info", "gauge", "1, with the version in its label.");
   fmt::format_to(out, "weir_build_info{{version=\"{}\"}} 1\n", WEIR_VERSION);
   head(out, "process_resident_memory_bytes", "gauge", "Resident memory.");
-  fmt::format_to(out, "process_resident_memory_bytes {}\n", resident_bytes());
+  fmt::format_to(out, "process_resident_memory_bytes {}\n", use.resident_bytes);
   head(out, "process_cpu_seconds_total", "counter", "CPU time, user and system.");
-  fmt::format_to(out, "process_cpu_seconds_total {}\n", cpu_seconds());
+  fmt::format_to(out, "process_cpu_seconds_total {}\n", use.user_s + use.system_s);
 }
 
 }  // namespace weir::server

@@ -26,6 +26,15 @@ class Counter {
   std::atomic<std::uint64_t> value_{0};
 };
 
+/// What this process has taken of the machine.
+struct ProcessUse {
+  double user_s;
+  double system_s;
+  std::uint64_t resident_bytes;
+
+  static ProcessUse so_far();
+};
+
 /// Why a connection's stream was given up; the label `kind`.
 enum class WireFault : std::uint8_t {
   malformed,
@@ -118,6 +127,13 @@ class Metrics {
   std::uint64_t connections() const;
   std::uint64_t connections_opened() const;
   std::uint64_t commands() const;
+
+  /// Decisions by verdict under each rule that has a label.
+  struct Decisions {
+    std::string label;
+    std::array<std::uint64_t, 4> by_verdict;
+  };
+  std::vector<Decisions> decisions() const;
 
   SnapshotMetrics snapshot;
 

@@ -2,10 +2,12 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 
+#include "server/hot_keys.hpp"
 #include "server/log.hpp"
 #include "server/metrics.hpp"
 #include "server/password.hpp"
@@ -26,9 +28,11 @@ struct Service {
   UnixClock clock;
   SpentIds spent_ids;
   Metrics metrics;
+  HotKeyBoard hot_keys;
   Password password;             ///< set before the first connection, or never asked for
   std::size_t key_bytes = 1024;  ///< of one key; set before the first connection
   Log log;
+  const std::chrono::steady_clock::time_point began = std::chrono::steady_clock::now();
   std::atomic<bool> draining{false};
   std::atomic<std::uint64_t> next_connection{1};
   /// Numbers of another run of the server are never met again: they count on from the time.

@@ -28,8 +28,9 @@ Worker::Worker(Service& service, const ConnectionLimits& limits)
     : service_(service),
       limits_(limits),
       metrics_(service.metrics.add_worker()),
+      hot_keys_(service.hot_keys.add_worker(service.clock.now())),
       rules_(service.rules),
-      context_{service, rules_, metrics_},
+      context_{service, rules_, metrics_, hot_keys_},
       parser_(limits.request),
       strangers_parser_(strangers_limits(limits.request)),
       work_(io_.get_executor()) {}
@@ -90,6 +91,7 @@ void Worker::tick() {
     boost::asio::post(io_, [this] {
       ticks_due_.fetch_sub(1, std::memory_order_relaxed);
       ++seconds_;
+      hot_keys_.tick(service_.clock.now());
       for (Session* session : sessions_) session->tick();
     });
   } catch (const std::bad_alloc&) {

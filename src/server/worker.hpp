@@ -69,6 +69,7 @@ class Worker {
   Service& service_;
   const ConnectionLimits& limits_;
   WorkerMetrics& metrics_;
+  HotKeys& hot_keys_;
   RuleCache rules_;
   CommandContext context_;
   wire::RequestParser parser_;

@@ -98,7 +98,7 @@ class TheProgram(unittest.TestCase):
         self.assertTrue(run(*SCENARIO, LC_ALL="C").stdout.isascii())
 
     def test_help_fits_one_screen(self):
-        for verb in ("", "serve", "simulate", "explain", "take", "peek", "reset", "doctor",
+        for verb in ("", "serve", "simulate", "explain", "take", "peek", "reset", "doctor", "top",
                      "completion", "man", "version"):
             arguments = [verb, "--help"] if verb else ["--help"]
             result = run(*arguments)

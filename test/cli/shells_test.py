@@ -33,7 +33,7 @@ EXACTLY = {
     "weir simulate 1/s --e": "--every",
 }
 AMONG = {
-    "weir ": "serve simulate explain take peek reset doctor completion man version",
+    "weir ": "serve simulate explain take peek reset doctor top completion man version",
     "weir serve --": SERVE + " --help",
 }
 

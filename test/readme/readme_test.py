@@ -46,11 +46,12 @@ PORTS = {"--resp": "7379", "--metrics": "7390"}
 COMMAND_SECONDS = 60
 START_SECONDS = 10
 SERVE = re.compile(r"^(?:\./do run|weir serve)\b")
-ASK = re.compile(r"\bweir (?:take|peek|cancel|refund|reset)\b")
+ASK = re.compile(r"\bweir (?:take|peek|cancel|refund|reset|top)\b")
 WEIR = """#!/bin/sh
 case "$1 $*" in
   *--server*) ;;
-  take\\ *|peek\\ *|cancel\\ *|refund\\ *|reset\\ *) set -- "$@" --server 127.0.0.1:{port} ;;
+  take\\ *|peek\\ *|cancel\\ *|refund\\ *|reset\\ *|top\\ *)
+    set -- "$@" --server 127.0.0.1:{port} ;;
 esac
 exec {weir} "$@"
 """

@@ -66,6 +66,7 @@ class CommandRunner {
 
   server::Service& service() { return service_; }
   server::Connection& connection() { return connection_; }
+  server::HotKeys& hot_keys() { return hot_keys_; }
 
  private:
   Rules& with(const Named& limits) {
@@ -77,7 +78,8 @@ class CommandRunner {
   server::Service service_;
   server::RuleCache cache_{rules_};
   server::Connection connection_;
-  server::CommandContext context_{service_, cache_, service_.metrics.add_worker()};
+  server::HotKeys& hot_keys_{service_.hot_keys.add_worker(now)};
+  server::CommandContext context_{service_, cache_, service_.metrics.add_worker(), hot_keys_};
 };
 
 }  // namespace weir::test
