@@ -35,7 +35,8 @@ class LiveScreen {
   /// Replaces what is shown.
   void draw(const std::vector<std::string>& lines);
 
-  /// Until the time has come, the window has changed, or somebody wants the end: q, Ctrl-C, SIGTERM.
+  /// Until the time has come, the window has changed, or somebody wants the end: q, Ctrl-C,
+  /// SIGTERM.
   Event wait_until(Clock::time_point due);
 
  private:

@@ -50,7 +50,8 @@ ASK = re.compile(r"\bweir (?:take|peek|cancel|refund|reset|top)\b")
 WEIR = """#!/bin/sh
 case "$1 $*" in
   *--server*) ;;
-  take\\ *|peek\\ *|cancel\\ *|refund\\ *|reset\\ *|top\\ *) set -- "$@" --server 127.0.0.1:{port} ;;
+  take\\ *|peek\\ *|cancel\\ *|refund\\ *|reset\\ *|top\\ *)
+    set -- "$@" --server 127.0.0.1:{port} ;;
 esac
 exec {weir} "$@"
 """
