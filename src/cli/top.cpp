@@ -16,7 +16,7 @@ namespace weir::cli {
 namespace {
 
 constexpr std::string_view help =
-    R"(What a running server decides, and for which keys: a table that stays up to date.
+    R"(What a running server decides, and for which keys: a table kept up to date.
 
 Examples:
   weir top
@@ -34,7 +34,7 @@ Usage: weir top [OPTION...]
   --tls-cert FILE      PEM: a certificate to show
   --tls-key FILE       PEM: its key
 
-Ends with q or Ctrl-C; without a terminal after one table, unless --every is given.
+Ends with q or Ctrl-C. Without a terminal it is --once unless --every is given.
 Exit codes: 0 ok; 2 bad usage or input; 3 the server cannot be reached.
 )";
 
