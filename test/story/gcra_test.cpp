@@ -94,6 +94,18 @@ TEST(Gcra, CancelGivesBackTheCostLessWhatCameSince) {
   EXPECT_EQ(cancel<Gcra>(config, state, now + 1us, grant), 0);  // its instant has passed
 }
 
+TEST(Gcra, AGrantThatWasRefundedHasNothingLeftToCancel) {
+  const auto config = bucket({1, 1s, 4});
+  Gcra::State state;
+  const Instant now{};
+  const Request two{now, 2, {}};
+  const Decision decision = step<Gcra>(config, state, two);
+  const Grant grant = grant_of<Gcra>(config, state, two, decision);
+  EXPECT_EQ(Gcra::refund(config, state, now, 2), 2);
+  EXPECT_EQ(cancel<Gcra>(config, state, now, grant), 0);
+  EXPECT_EQ(Gcra::room(config, state, now).remaining, 4);
+}
+
 TEST(Gcra, RefundGivesBackNoMoreThanIsOwed) {
   const auto config = bucket({1, 1s, 4});
   Gcra::State state;
