@@ -117,6 +117,23 @@ TEST(Gcra, RefundGivesBackNoMoreThanIsOwed) {
   EXPECT_EQ(Gcra::refund(config, state, Instant{} + 1s, 9), 0);
 }
 
+TEST(Gcra, ARefundOfAUnitHalfRepaidMintsNothingForALateReading) {
+  const auto config = bucket({1, 1s, 4});
+  Gcra::State state;
+  (void)step<Gcra>(config, state, {Instant{}, 1, {}});
+  EXPECT_EQ(Gcra::refund(config, state, Instant{} + 500ms, 1), 1);
+  EXPECT_EQ(Gcra::room(config, state, Instant{} + 500ms).remaining, 4);
+  EXPECT_EQ(Gcra::room(config, state, Instant{} + 200ms).remaining, 3);
+}
+
+TEST(Gcra, AStateThatManyKeysShareOwesNoMoreThanItsBurst) {
+  const auto config = bucket({1, 1s, 4});
+  Gcra::State state;
+  for (int key = 0; key < 100; ++key) Gcra::charge(config, state, Instant{}, 3);
+  EXPECT_EQ(Gcra::room(config, state, Instant{}).remaining, 0);
+  EXPECT_EQ(Gcra::fresh_at(config, state), Instant{} + 4s);
+}
+
 TEST(Gcra, ThatStartsEmptyRefusesTheFirstBurst) {
   const auto config = bucket({10, 1s, 5});
   // clang-format off
