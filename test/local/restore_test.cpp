@@ -90,6 +90,7 @@ TEST_F(RestoreTest, AKeyThatIsKnownKeepsItsState) {
   for (int call = 0; call < 3; ++call) (void)second.take(subject, {start});
   restore_all(first, second, start);
   EXPECT_EQ(second.take(subject, {start}).decision.verdict, Verdict::denied);
+  EXPECT_EQ(second.stats().keys, 1u);
 }
 
 /// States come and go between two looks, and the array is replaced; those that stay are seen once.
