@@ -31,6 +31,7 @@ help() {
 ./do lint             format, style, include arrows, clang-tidy
 ./do bench [--smoke]  every benchmark; --smoke only sees that they run
 ./do fuzz [SECONDS]   fuzz each target so long (60)
+./do mutate [NAME...] plant the bugs of test/mutants one at a time; a test must find each
 ./do help             this page
 
 Each verb installs the Debian packages it lacks. The first build takes minutes, the next seconds.
@@ -290,10 +291,15 @@ fuzz() {
   done
 }
 
+mutate() {
+  need "${build_packages[@]}" "${test_packages[@]}"
+  /usr/bin/python3 test/mutants/run.py "$@"
+}
+
 verb=${1:-help}
 shift || true
 case $verb in
-  run | build | package | lint | bench | fuzz) "$verb" "$@" ;;
+  run | build | package | lint | bench | fuzz | mutate) "$verb" "$@" ;;
   test) test_change "$@" ;;
   help | -h | --help) help ;;
   *) help >&2; die "there is no verb '$verb'" "See above." ;;

@@ -70,6 +70,18 @@ TEST_F(RestoreTest, FreshStatesAndThoseBeyondTheCapAreNotKept) {
   EXPECT_EQ(small.stats().keys, 20u);
 }
 
+TEST_F(RestoreTest, ALateReadingNeitherKeepsWhatIsFreshNorSetsTheClockBack) {
+  Table table({.shards = 1});
+  (void)table.take({rule("5/1m"), "other"}, {start + 1h});
+  Limit::State state;
+  (void)step<Limit::Machine>(rule("5/1m")->limit.config(), state, {start});
+  EXPECT_EQ(table.restore({rule("5/1m"), "key"}, Limit::State(state), start),
+            Table::Restored::fresh);
+  Table unread({.shards = 1});
+  (void)unread.restore({rule("5/1m"), "key"}, std::move(state), start + 1s);
+  EXPECT_EQ(unread.take({rule("5/1m"), "key"}, {start}).decided_at, start + 1s);
+}
+
 TEST_F(RestoreTest, AKeyThatIsKnownKeepsItsState) {
   Table first;
   Table second;
@@ -78,6 +90,7 @@ TEST_F(RestoreTest, AKeyThatIsKnownKeepsItsState) {
   for (int call = 0; call < 3; ++call) (void)second.take(subject, {start});
   restore_all(first, second, start);
   EXPECT_EQ(second.take(subject, {start}).decision.verdict, Verdict::denied);
+  EXPECT_EQ(second.stats().keys, 1u);
 }
 
 /// States come and go between two looks, and the array is replaced; those that stay are seen once.

@@ -39,6 +39,14 @@ TEST_F(TakeAll, TakesEveryClaim) {
   EXPECT_EQ(remaining(rule("9/1h"), "other", start), 6);
 }
 
+TEST_F(TakeAll, RaisesALateReadingToTheLatestOfItsKeys) {
+  ASSERT_EQ(table_.take({rule("5/1h"), "other"}, {start + 1s, 1, {}}).decision.verdict, granted);
+  const std::array claims{Claim{{rule("5/1h"), "one"}}, Claim{{rule("5/1h"), "other"}}};
+  const JointAnswer answer = table_.take_all(claims, {start, 0, {}});
+  EXPECT_EQ(answer.decided_at, start + 1s);
+  EXPECT_EQ(answer.decision.ready_at, start + 1s);
+}
+
 TEST_F(TakeAll, TakesNoneWhereOneRefuses) {
   const std::array claims{Claim{{rule("5/1h"), "one"}, 2}, Claim{{rule("2/1h"), "other"}, 2}};
   ASSERT_EQ(table_.take_all(claims, {start, 0, {}}).decision.verdict, granted);

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <boost/crc.hpp>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -14,6 +15,7 @@
 namespace weir::server {
 namespace {
 
+using namespace std::string_literals;
 using std::string;
 using testing::HasSubstr;
 
@@ -121,6 +123,35 @@ TEST_F(Snapshot, WithOneBitWrongItIsRefusedWhole) {
       EXPECT_THAT(error_of(wrong), HasSubstr("the snapshot s ")) << at;
     }
   }
+}
+
+/// A checksum is right too where whoever wrote the file was wrong.
+TEST_F(Snapshot, WhoseRecordsContradictEachOtherIsRefused) {
+  Table table;
+  (void)table.take({rules_.find("@login").value(), "alice"}, {now});
+  const string bytes = written(table);
+  constexpr std::size_t head = 16 + 8;  // the first line; the block's size and checksum
+  const auto with = [&](std::size_t at, char byte) {
+    string changed = bytes;
+    changed[at] = byte;
+    boost::crc_32_type crc;
+    crc.process_bytes(changed.data() + head, changed.size() - head);
+    for (unsigned place = 0; place < 4; ++place) {
+      changed[head - 4 + place] = static_cast<char>(crc.checksum() >> 8 * place);
+    }
+    return changed;
+  };
+  const std::size_t rule = bytes.find("R\0\1"s, head);
+  const std::size_t state = bytes.find("S\0\5alice"s, head);
+  const std::size_t end = bytes.size() - 2;
+  ASSERT_TRUE(rule != string::npos && state != string::npos && bytes[end] == 'E');
+  EXPECT_EQ(with(end, 'E'), bytes);  // else the checksum would be ours alone
+  const auto damaged = HasSubstr("is damaged behind its checksum");
+  EXPECT_THAT(error_of(with(rule + 1, '\1')), damaged) << "the first rule is not number 0";
+  EXPECT_THAT(error_of(with(rule + 2, '\3')), damaged) << "a kind of rule that is none";
+  EXPECT_THAT(error_of(with(state + 1, '\1')), damaged) << "a state of no rule";
+  EXPECT_THAT(error_of(with(end + 1, '\0')), damaged) << "more states than were counted";
+  EXPECT_THAT(error_of(with(end + 1, '\2')), damaged) << "fewer states than were counted";
 }
 
 TEST_F(Snapshot, OfAnotherProgramOrReleaseSaysSo) {

@@ -94,6 +94,18 @@ TEST(Gcra, CancelGivesBackTheCostLessWhatCameSince) {
   EXPECT_EQ(cancel<Gcra>(config, state, now + 1us, grant), 0);  // its instant has passed
 }
 
+TEST(Gcra, AGrantThatWasRefundedHasNothingLeftToCancel) {
+  const auto config = bucket({1, 1s, 4});
+  Gcra::State state;
+  const Instant now{};
+  const Request two{now, 2, {}};
+  const Decision decision = step<Gcra>(config, state, two);
+  const Grant grant = grant_of<Gcra>(config, state, two, decision);
+  EXPECT_EQ(Gcra::refund(config, state, now, 2), 2);
+  EXPECT_EQ(cancel<Gcra>(config, state, now, grant), 0);
+  EXPECT_EQ(Gcra::room(config, state, now).remaining, 4);
+}
+
 TEST(Gcra, RefundGivesBackNoMoreThanIsOwed) {
   const auto config = bucket({1, 1s, 4});
   Gcra::State state;
@@ -103,6 +115,23 @@ TEST(Gcra, RefundGivesBackNoMoreThanIsOwed) {
   EXPECT_EQ(Gcra::refund(config, state, Instant{} + 1s, 9), 1);
   EXPECT_EQ(Gcra::room(config, state, Instant{} + 1s).remaining, 4);
   EXPECT_EQ(Gcra::refund(config, state, Instant{} + 1s, 9), 0);
+}
+
+TEST(Gcra, ARefundOfAUnitHalfRepaidMintsNothingForALateReading) {
+  const auto config = bucket({1, 1s, 4});
+  Gcra::State state;
+  (void)step<Gcra>(config, state, {Instant{}, 1, {}});
+  EXPECT_EQ(Gcra::refund(config, state, Instant{} + 500ms, 1), 1);
+  EXPECT_EQ(Gcra::room(config, state, Instant{} + 500ms).remaining, 4);
+  EXPECT_EQ(Gcra::room(config, state, Instant{} + 200ms).remaining, 3);
+}
+
+TEST(Gcra, AStateThatManyKeysShareOwesNoMoreThanItsBurst) {
+  const auto config = bucket({1, 1s, 4});
+  Gcra::State state;
+  for (int key = 0; key < 100; ++key) Gcra::charge(config, state, Instant{}, 3);
+  EXPECT_EQ(Gcra::room(config, state, Instant{}).remaining, 0);
+  EXPECT_EQ(Gcra::fresh_at(config, state), Instant{} + 4s);
 }
 
 TEST(Gcra, ThatStartsEmptyRefusesTheFirstBurst) {

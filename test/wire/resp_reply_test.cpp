@@ -42,6 +42,14 @@ TEST(RespReply, TheOtherTypesAreTheSameInBothDialects) {
   }
 }
 
+/// Some of them have a way of their own to be written.
+TEST(RespReply, EveryIntegerNearZeroIsWrittenInFull) {
+  for (int value = -1100; value <= 1100; ++value) {
+    EXPECT_EQ(spoken(Protocol::resp2, [&](ReplyWriter& to) { to.integer(value); }),
+              ':' + std::to_string(value) + "\r\n");
+  }
+}
+
 TEST(RespReply, IntegersAreWrittenToTheirEnds) {
   const auto integer = [](std::int64_t value) {
     return spoken(Protocol::resp2, [=](ReplyWriter& to) { to.integer(value); });

@@ -55,6 +55,14 @@ TEST(RespRequest, AFrameIsReadIntoViewsOfTheBytesThemselves) {
   EXPECT_EQ(arguments[0].data(), bytes.data() + 8);
 }
 
+/// A buffer holds what an earlier read left there, and that may look like the rest.
+TEST(RespRequest, BytesBehindTheEndAreNotRead) {
+  const std::string bytes = "*2\r\n$4\r\nECHO\r\n$12\r\nabcdefghijkl\r\n";
+  for (std::size_t size = 1; size < bytes.size(); ++size) {
+    EXPECT_GT(needed(std::string_view(bytes).substr(0, size)), size);
+  }
+}
+
 TEST(RespRequest, AnEmptyCommandIsCompleteAndHasNoArguments) {
   for (const char* bytes : {"\r\n", "\n", " \t\v\f\r\n", "*0\r\n", "*-1\r\n", "*-2\r\n"}) {
     EXPECT_THAT(words(bytes), IsEmpty()) << bytes;

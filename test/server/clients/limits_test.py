@@ -82,6 +82,17 @@ class Limits(unittest.TestCase):
         self.assertEqual(exchange(server, b"PING\r\n" * 10), b"+PONG\r\n" * 10)
         self.assertEqual(server.hits("max-pipeline"), before)
 
+    def test_a_command_that_has_not_all_come_keeps_no_answer_of_a_deep_pipeline_back(self):
+        server = self.server("--threads", "1", "--max-pipeline", "10")
+        with server.connect() as greedy:
+            # All in one piece, so that the last is seen while the turn leaves others unanswered.
+            greedy.sendall(b"*1\r\n$4\r\nPING\r\n" * 15 +
+                           b"*2\r\n$4\r\nECHO\r\n$60000\r\n")
+            answers = b""
+            while len(answers) < 7 * 15:
+                answers += greedy.recv(4096)  # with a time limit of its own
+            self.assertEqual(answers, b"+PONG\r\n" * 15)
+
     def test_connections_are_bounded(self):
         server = self.server("--max-connections", "3")
         held = [server.connect() for _ in range(3)]
