@@ -120,8 +120,8 @@ std::optional<double> TopFigures::Limit::refused() const {
   for (std::size_t at = 0; at < verdicts.size(); ++at) {
     if (!taken(verdicts[at])) refused += decisions_per_s[at];
   }
-  const double all = all_per_s();
-  return all > 0 ? std::optional(refused / all) : std::nullopt;
+  const double total = all_per_s();
+  return total > 0 ? std::optional(refused / total) : std::nullopt;
 }
 
 TopFigures between(const TopReadings& readings) {
