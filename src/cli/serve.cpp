@@ -210,11 +210,13 @@ struct Choice {
   Value value;
 };
 
-constexpr std::array log_formats{Choice{"text", server::LogFormat::text},
-                                 Choice{"json", server::LogFormat::json}};
-constexpr std::array log_levels{
-    Choice{"info", server::LogLevel::info}, Choice{"warning", server::LogLevel::warning},
-    Choice{"error", server::LogLevel::error}, Choice{"off", server::LogLevel::off}};
+constexpr std::array<Choice<server::LogFormat>, 2> log_formats{
+    {{"text", server::LogFormat::text}, {"json", server::LogFormat::json}}};
+constexpr std::array<Choice<server::LogLevel>, 4> log_levels{
+    {{"info", server::LogLevel::info},
+     {"warning", server::LogLevel::warning},
+     {"error", server::LogLevel::error},
+     {"off", server::LogLevel::off}}};
 
 /// One of a few words, or what it is already.
 template <typename Choices, typename Value>

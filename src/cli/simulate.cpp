@@ -1,8 +1,8 @@
 #include <cerrno>
-#include <cstring>
 #include <fstream>
 #include <memory>
 #include <ostream>
+#include <system_error>
 
 #include "cli/report.hpp"
 #include "cli/svg_picture.hpp"
@@ -120,7 +120,8 @@ ExitCode draw(const Simulation& simulation, const Options& options, const Consol
   file << svg_picture(*events);
   file.close();
   if (!file) {
-    report(console.err, {"cannot write '" + printable(options.svg) + "': " + std::strerror(errno)});
+    report(console.err, {"cannot write '" + printable(options.svg) +
+                         "': " + std::generic_category().message(errno)});
     return ExitCode::bad_input;
   }
   return ExitCode::ok;

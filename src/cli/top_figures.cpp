@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <numeric>
 
 #include "weir/vocabulary.hpp"
@@ -50,9 +51,7 @@ std::vector<TopKey> keys_in(const wire::Reply& list) {
   return keys;
 }
 
-double tenths(double number) {
-  return static_cast<double>(static_cast<std::int64_t>(number * 10 + 0.5)) / 10;
-}
+double tenths(double number) { return static_cast<double>(std::llround(number * 10)) / 10; }
 
 Json as_json(const TopFigures::Limit& limit) {
   Json json = Json::object();
@@ -174,7 +173,7 @@ Json as_json(const TopFigures& figures) {
   for (const TopFigures::Limit& each : figures.limits) limits.element(as_json(each));
   return Json::object()
       .member("at_us", now.at_us)
-      .member("span_us", static_cast<std::int64_t>(figures.span_s * 1e6 + 0.5))
+      .member("span_us", std::int64_t{std::llround(figures.span_s * 1e6)})
       .member("version", escaped(now.version))
       .member("up_s", now.up_s)
       .member("connections", now.connections)

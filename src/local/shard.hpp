@@ -58,10 +58,11 @@ class StateStore {
   /// Has the processor fetch what find() will look at. Needs no lock: the address may be stale by
   /// then, but nothing is read from it.
   void prefetch(std::uint64_t hash) const noexcept {
-    const auto array = reinterpret_cast<std::uintptr_t>(cells());
-    const auto at = home(static_cast<std::uint32_t>(hash), homes()) * sizeof(Cell);
-    __builtin_prefetch(reinterpret_cast<const void*>(array + at));
-    __builtin_prefetch(reinterpret_cast<const void*>(array + at + 64));
+    const auto* const array = reinterpret_cast<const char*>(cells());
+    if (!array) return;
+    const char* const at = array + home(static_cast<std::uint32_t>(hash), homes()) * sizeof(Cell);
+    __builtin_prefetch(at);
+    __builtin_prefetch(at + 64);
   }
 
   /// The most memory that keeping the name's state can ever take.

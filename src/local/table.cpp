@@ -13,7 +13,7 @@ constexpr std::size_t most_own(std::size_t max_bytes) { return max_bytes - max_b
 Table::Table(const Settings& settings)
     : settings_(settings),
       shards_(std::make_unique<Shard[]>(settings.shards)),
-      shared_(std::make_unique<SharedStates>()) {}
+      shared_(std::make_unique<SharedStates>(settings.max_bytes / 4)) {}
 Table::Table() : Table(Settings{}) {}
 Table::~Table() = default;
 
@@ -105,7 +105,7 @@ Answer Table::take_new(Shard& shard, std::uint64_t hash, const Subject& subject,
   if (!reserve(bytes)) {
     ++shard.shared_answers;
     if (!shared_lock) shared_lock = std::unique_lock(shared_->mutex);
-    shared = shared_->open(*subject.rule, hash, settings_.max_bytes / 4);
+    shared = shared_->open(*subject.rule, hash);
     const Decision decision = shared.step(config, asked);
     return finish(decision, *shared.first);
   }

@@ -93,6 +93,9 @@ struct Table::Held {
 /// The shared states of every rule that ever needed them.
 class Table::SharedStates {
  public:
+  /// All of them together take at most so many bytes, but for one state of each rule.
+  explicit SharedStates(std::size_t most_bytes) : most_bytes_(most_bytes) {}
+
   std::mutex mutex;  ///< taken after the shards' locks
 
   bool exist() const noexcept { return exist_.load(std::memory_order_acquire); }
@@ -107,13 +110,13 @@ class Table::SharedStates {
     return {one, one == two ? nullptr : two, true};
   }
 
-  /// The same, made where there are none, of at most so many bytes for all rules.
-  Held open(const Rule& rule, std::uint64_t hash, std::size_t most_bytes) {
+  /// The same, made where there are none.
+  Held open(const Rule& rule, std::uint64_t hash) {
     if (!sets_.contains(rule.id)) {
       const std::size_t share = sets_.size() < 64 ? 1 : 256;
       const std::size_t fit = shared_bytes / rule.limit.largest_state_bytes();
       const std::size_t usual = std::clamp<std::size_t>(fit, 256, shared_states) / share;
-      const std::size_t left = most_bytes > bytes_ ? most_bytes - bytes_ : 0;
+      const std::size_t left = most_bytes_ > bytes_ ? most_bytes_ - bytes_ : 0;
       const std::size_t size =
           std::max<std::size_t>(1, std::min(usual, left / rule.limit.largest_state_bytes()));
       sets_.emplace(rule.id, std::vector<Limit::State>(size));
@@ -126,6 +129,7 @@ class Table::SharedStates {
   std::size_t bytes() const noexcept { return bytes_; }
 
  private:
+  const std::size_t most_bytes_;
   std::map<std::uint32_t, std::vector<Limit::State>> sets_;
   std::size_t bytes_ = 0;
   std::atomic<bool> exist_{false};

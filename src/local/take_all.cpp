@@ -142,7 +142,7 @@ void Table::settle(Place& place, Joint& joint) {
   if (!place.reserved) {
     ++place.shard->shared_answers;
     if (!joint.shared) joint.shared.lock();
-    place.held = shared_->open(*place.subject.rule, place.hash, settings_.max_bytes / 4);
+    place.held = shared_->open(*place.subject.rule, place.hash);
     return;
   }
   Held shared;

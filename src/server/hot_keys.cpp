@@ -149,6 +149,7 @@ namespace {
 class Merger {
  public:
   void add(const std::vector<FrequentKeys::Entry>& entries, double span_s) {
+    ++workers_;
     if (span_s <= 0) return;
     double fewest = std::numeric_limits<double>::infinity();
     for (const FrequentKeys::Entry& entry : entries) {
@@ -164,12 +165,12 @@ class Merger {
     if (entries.size() == FrequentKeys::room) may_lack_per_s_ += fewest / span_s;
   }
 
-  std::vector<KeyRate> top(std::size_t count, std::size_t workers) const {
+  std::vector<KeyRate> top(std::size_t count) const {
     std::vector<KeyRate> rates;
     for (const auto& [hash, sum] : sums_) {
       if (sum.calls_per_s < least_rate) continue;
       const FrequentKeys::Entry& entry = *sum.entry;
-      const double lacked = sum.workers < workers ? may_lack_per_s_ : 0;
+      const double lacked = sum.workers < workers_ ? may_lack_per_s_ : 0;
       const double error = sum.others_per_s + lacked + 2 * std::sqrt(sum.variance);
       // One sample of a key that came once stands for many calls; it says nothing yet.
       if (sum.calls_per_s <= error) continue;
@@ -200,6 +201,7 @@ class Merger {
   };
   std::unordered_map<std::uint64_t, Sum> sums_;
   double may_lack_per_s_ = 0;
+  std::size_t workers_ = 0;
 };
 
 }  // namespace
@@ -216,7 +218,7 @@ KeyRates HotKeyBoard::top(std::size_t count) const {
     hottest.add(each.hottest, each.span_s);
     most_refused.add(each.most_refused, each.span_s);
   }
-  return {hottest.top(count, seen.size()), most_refused.top(count, seen.size())};
+  return {hottest.top(count), most_refused.top(count)};
 }
 
 }  // namespace weir::server

@@ -18,9 +18,9 @@
 #include <array>
 #include <boost/crc.hpp>
 #include <cerrno>
-#include <cstring>
 #include <fstream>
 #include <optional>
+#include <system_error>
 #include <unordered_map>
 #include <vector>
 
@@ -381,7 +381,7 @@ Expected<SnapshotWritten, SnapshotError> write_snapshot(const Table& table, Inst
                                                         const std::string& path) {
   const auto failed = [&](const char* what) {
     return SnapshotError{std::string("cannot ") + what + " the snapshot " + path + ": " +
-                         std::strerror(errno)};
+                         std::generic_category().message(errno)};
   };
   NewFile file(path);
   if (!file.is_open()) return failed("create");
@@ -426,7 +426,8 @@ Expected<SnapshotRead, SnapshotError> read_snapshot(const std::string& path, Rul
                                                     Table& table, Instant now) {
   std::ifstream file(path, std::ios::binary);
   if (!file) {
-    return SnapshotError{"cannot open the snapshot " + path + ": " + std::strerror(errno)};
+    return SnapshotError{"cannot open the snapshot " + path + ": " +
+                         std::generic_category().message(errno)};
   }
   return read_snapshot(file, path, rules, table, now);
 }

@@ -4,9 +4,9 @@
 
 #include <cerrno>
 #include <cstdio>
-#include <cstring>
 #include <filesystem>
 #include <new>
+#include <system_error>
 
 namespace weir::server {
 namespace {
@@ -32,7 +32,7 @@ std::optional<StartError> SnapshotKeeper::cannot_write(const SnapshotOptions& op
   }
   if (::access(folder.c_str(), W_OK | X_OK) == 0) return {};
   return StartError{"--snapshot: the folder " + folder +
-                    " cannot be written: " + std::strerror(errno)};
+                    " cannot be written: " + std::generic_category().message(errno)};
 }
 
 void SnapshotKeeper::read() {
@@ -56,7 +56,7 @@ void SnapshotKeeper::read() {
                      {{"reason", read.error().message},
                       {"mend", moved ? "none; the server starts empty, the file is now " + aside
                                      : "the server starts empty and cannot move the file: " +
-                                           std::string(std::strerror(errno))}});
+                                           std::generic_category().message(errno)}});
 }
 
 void SnapshotKeeper::start() {

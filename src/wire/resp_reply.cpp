@@ -4,7 +4,6 @@
 #include <array>
 #include <charconv>
 #include <cstdint>
-#include <cstring>
 
 namespace weir::wire {
 namespace {
@@ -35,17 +34,18 @@ char* write_number(char* to, char type, Number value) {
   *to++ = type;
   if (static_cast<std::uint64_t>(value) < short_numbers.size()) {
     const ShortNumber& number = short_numbers[static_cast<std::size_t>(value)];
-    std::memcpy(to, number.text.data(), number.text.size());
+    std::copy(number.text.begin(), number.text.end(), to);
     return to + number.size;
   }
   if (value == static_cast<Number>(-1) && type == ':') {  // never
-    std::memcpy(to, "-1", 2);
-    to += 2;
+    *to++ = '-';
+    *to++ = '1';
   } else {
     to = std::to_chars(to, to + longest_number, value).ptr;
   }
-  std::memcpy(to, "\r\n", 2);
-  return to + 2;
+  *to++ = '\r';
+  *to++ = '\n';
+  return to;
 }
 
 template <typename Number>
