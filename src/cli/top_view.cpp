@@ -115,11 +115,13 @@ void add_summary(const TopFigures& figures, const TopFrame& frame,
               (refused ? percent(*refused) : "none") + " refused",
               std::to_string(now.connections) + " connections"},
              frame, lines);
-  add_pieces({short_number(static_cast<double>(now.keys)) + " keys",
-              bytes_in_words(now.table_bytes) + " of states",
-              bytes_in_words(now.resident_bytes) + " resident", "CPU " + percent(figures.cpu),
-              short_number(figures.shared_per_s) + " shared/s"},
-             frame, lines);
+  add_pieces(
+      {(now.keys < 1000 ? std::to_string(now.keys) : short_number(static_cast<double>(now.keys))) +
+           " keys",
+       bytes_in_words(now.table_bytes) + " of states",
+       bytes_in_words(now.resident_bytes) + " resident", "CPU " + percent(figures.cpu),
+       short_number(figures.shared_per_s) + " shared/s"},
+      frame, lines);
 }
 
 const Style* style_of(const std::optional<double>& refused) {
