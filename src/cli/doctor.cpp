@@ -47,14 +47,6 @@ struct Size {
   std::size_t& size;
 };
 
-std::optional<InputError> read_size(const Size& wish) {
-  if (wish.text.empty()) return {};
-  const auto count = read_count({.name = wish.name, .text = wish.text}, {.least = 1});
-  if (!count) return count.error();
-  wish.size = static_cast<std::size_t>(*count);
-  return {};
-}
-
 void print_as_text(const std::vector<Finding>& findings, std::ostream& out) {
   std::size_t widest = 0;
   for (const Finding& finding : findings) widest = std::max(widest, finding.subject.size());
@@ -89,7 +81,7 @@ ExitCode examine_this(const Wishes& wishes, const Console& console) {
        {Size{"--threads", wishes.threads, plan.threads},
         Size{"--max-keys", wishes.max_keys, plan.max_keys},
         Size{"--max-connections", wishes.max_connections, plan.max_connections}}) {
-    if (const auto error = read_size(size)) {
+    if (const auto error = read_size({.name = size.name, .text = size.text}, size.size)) {
       report(console.err, *error);
       return ExitCode::bad_input;
     }

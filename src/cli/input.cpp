@@ -67,4 +67,12 @@ Expected<Cost, InputError> read_count(const Input& input, CountRange range) {
   return count * times;
 }
 
+std::optional<InputError> read_size(const Input& input, std::size_t& size) {
+  if (input.text.empty()) return {};
+  const auto count = read_count(input, {.least = 1});
+  if (!count) return count.error();
+  size = static_cast<std::size_t>(*count);
+  return {};
+}
+
 }  // namespace weir::cli

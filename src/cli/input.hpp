@@ -45,4 +45,7 @@ struct CountRange {
 };
 Expected<Cost, InputError> read_count(const Input& input, CountRange range);
 
+/// A number of things, 1 or more; where nothing was said, `size` stays what it is.
+std::optional<InputError> read_size(const Input& input, std::size_t& size);
+
 }  // namespace weir::cli

@@ -137,15 +137,6 @@ std::optional<InputError> add_limit(Rules& rules, const std::string& text) {
   return InputError{"--limit: " + added.error().message, text, at};
 }
 
-/// A number for a size, or what it is already.
-std::optional<InputError> read_size(const char* name, const std::string& text, std::size_t& size) {
-  if (text.empty()) return {};
-  const auto count = read_count({.name = name, .text = text}, {.least = 1});
-  if (!count) return count.error();
-  size = static_cast<std::size_t>(*count);
-  return {};
-}
-
 std::optional<InputError> read_seconds(const char* name, const std::string& text,
                                        std::chrono::seconds& time) {
   if (text.empty()) return {};
@@ -162,7 +153,7 @@ std::optional<InputError> read_client_limits(const Settings& settings,
                                              server::ConnectionLimits& limits) {
   for (const ClientLimit& limit : client_limits(limits)) {
     const std::string& text = settings.client_limits.at(limit.name);
-    auto error = limit.size ? read_size(limit.name, text, *limit.size)
+    auto error = limit.size ? read_size({.name = limit.name, .text = text}, *limit.size)
                             : read_seconds(limit.name, text, *limit.time);
     if (error) return error;
   }
@@ -242,7 +233,7 @@ std::optional<InputError> read_options(const Settings& settings, Rules& rules,
   for (const auto& [name, text, size] :
        {std::tuple{"--threads", &settings.threads, &options.threads},
         std::tuple{"--max-keys", &settings.max_keys, &options.max_keys}}) {
-    if (auto error = read_size(name, *text, *size)) return error;
+    if (auto error = read_size({.name = name, .text = *text}, *size)) return error;
   }
   if (options.threads > 1024)
     return InputError{"--threads may be at most 1024", settings.threads, 0};
