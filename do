@@ -14,9 +14,12 @@ test_packages=(libgtest-dev libgmock-dev librapidcheck-dev redis-server redis-to
   liblua5.1-0-dev python3 python3-redis python3-venv openssl clang-14 libclang-rt-14-dev curl
   procps pkg-config zsh fish mandoc groff-base)
 package_packages=(dpkg-dev file gzip xz-utils lintian)
-slow_test_packages=(debootstrap systemd-container)  # and those above
+slow_test_packages=(debootstrap systemd-container doxygen)  # and those above
 # Whose packaged clients are tested: the command that is needed, and what brings it if nothing has.
 client_tools=(node:nodejs npm:npm go:golang-go javac:default-jdk-headless mvn:maven)
+# Whose limiters are compared with ours. Debian 12's go and cargo are too old for those of today.
+peer_tools=(javac:default-jdk-headless mvn:maven)
+docs_packages=(doxygen python3)
 lint_packages=(clang-format-14 clang-tidy-14 python3)
 change_labels='fast|redis|net|must_not_compile|bench_smoke|fuzz'
 
@@ -28,8 +31,11 @@ help() {
 ./do build [PRESET]   build/release/weir; with a PRESET, everything of build/PRESET:
                       release, dev, asan, tsan, fuzz or coverage
 ./do package          build/package/weir_VERSION_amd64.deb, and libweir-dev for the library
+./do docs             the reference of the library: build/docs/html
+./do single-header    the library in one header: build/single/weir.hpp
 ./do lint             format, style, include arrows, clang-tidy
 ./do bench [--smoke]  every benchmark; --smoke only sees that they run
+./do bench peers      weir beside limiters of Go, Rust and Java (bench/peers/compare --help)
 ./do fuzz [SECONDS]   fuzz each target so long (60)
 ./do mutate [NAME...] plant the bugs of test/mutants one at a time; a test must find each
 ./do help             this page
@@ -91,14 +97,15 @@ need() {  # need PACKAGE...
     die "apt-get install failed" "The names are those of Debian 12. See above, then try: $by_hand"
 }
 
-need_client_tools() {  # without them their tests are skipped
-  local tool
+need_tools() {  # need_tools "WHAT" COMMAND:PACKAGE...: without them WHAT is skipped
+  local what=$1 tool
   local -a missing=()
-  for tool in "${client_tools[@]}"; do
+  shift
+  for tool in "$@"; do
     command -v "${tool%%:*}" >/dev/null || missing+=("${tool#*:}")
   done
   if ((${#missing[@]})) && ! (need "${missing[@]}"); then
-    say "the tests that need ${missing[*]} will be skipped"
+    say "$what that need ${missing[*]} will be skipped"
   fi
 }
 
@@ -183,7 +190,7 @@ test_change() {
     *) die "test knows --all, not '$1'" "See: ./do help" ;;
   esac
   need "${build_packages[@]}" "${test_packages[@]}" "${bench_packages[@]}"
-  need_client_tools
+  need_tools 'the tests' "${client_tools[@]}"
 
   configure release -DWEIR_BUILD_TESTS=ON -DWEIR_BUILD_BENCH=ON
   stage 'build release' compile release
@@ -254,9 +261,35 @@ package() {
   ls build/package/*.deb
 }
 
+project_version() {
+  sed -n 's/^project(weir VERSION \([0-9.]*\).*/\1/p' CMakeLists.txt
+}
+
+docs() {
+  need "${docs_packages[@]}"
+  mkdir -p build
+  rm -rf build/docs  # or pages of what is gone would stay
+  WEIR_VERSION=$(project_version) doxygen docs/reference/Doxyfile ||
+    die "the reference could not be made" "See the warnings above; comments.py translates comments."
+  say "build/docs/html/index.html"
+}
+
+single_header() {
+  need python3
+  /usr/bin/python3 packaging/single_header.py build/single/weir.hpp
+  say "build/single/weir.hpp"
+}
+
 bench() {
   need "${build_packages[@]}" "${test_packages[@]}" "${bench_packages[@]}"
   configure release -DWEIR_BUILD_TESTS=ON -DWEIR_BUILD_BENCH=ON
+  if [[ ${1:-} == peers ]]; then
+    need python3
+    need_tools 'the peers' "${peer_tools[@]}"
+    shift
+    bench/peers/compare "$@"
+    return
+  fi
   compile release bench_smoke_tests
   if [[ ${1:-} == --smoke ]]; then
     run_labels release bench_smoke
@@ -299,7 +332,8 @@ mutate() {
 verb=${1:-help}
 shift || true
 case $verb in
-  run | build | package | lint | bench | fuzz | mutate) "$verb" "$@" ;;
+  run | build | package | docs | lint | bench | fuzz | mutate) "$verb" "$@" ;;
+  single-header) single_header "$@" ;;
   test) test_change "$@" ;;
   help | -h | --help) help ;;
   *) help >&2; die "there is no verb '$verb'" "See above." ;;

@@ -47,7 +47,8 @@ install(FILES "${debian}/weir.default" RENAME weir DESTINATION /etc/default COMP
 install(FILES "${PROJECT_SOURCE_DIR}/README.md"
   DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/weir COMPONENT server)
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/docs"
-  DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/weir COMPONENT server)
+  DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/weir COMPONENT server
+  PATTERN reference EXCLUDE)  # for a tool, not for a reader
 
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME weir)

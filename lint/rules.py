@@ -27,6 +27,7 @@ MAY_INCLUDE = {
     "algorithm": ("vocabulary",),
     "limit": ("vocabulary", "algorithm"),
     "local": ("vocabulary", "algorithm", "limit"),
+    "weir": ("vocabulary", "algorithm", "limit", "local"),
     "wire": ("vocabulary",),
     "redis": ("vocabulary", "algorithm", "limit", "wire"),
     "module": ("vocabulary", "algorithm", "limit"),
@@ -40,6 +41,11 @@ MAY_LEAVE_THE_STANDARD_LIBRARY = ("redis", "module", "server", "cli")
 # ... but for what a part cannot do without.
 EXCEPTIONS = {
     "local": ("cpuid.h", "x86intrin.h"),  # the time stamp counter
+}
+
+# One header speaks to a library of other people, for those alone who include it: Asio, or Boost's.
+EXCEPTIONS_OF_FILES = {
+    "include/weir/local/asio.hpp": ("asio/", "boost/asio/"),
 }
 
 STANDARD_HEADERS = frozenset("""
@@ -93,7 +99,8 @@ def include_arrows(path: str, text: str) -> Iterator[Finding]:
         bracket, name = match.groups()
         if bracket == "<":
             if (part and part not in MAY_LEAVE_THE_STANDARD_LIBRARY and name not in STANDARD_HEADERS
-                    and name not in EXCEPTIONS.get(part, ())):
+                    and name not in EXCEPTIONS.get(part, ())
+                    and not name.startswith(EXCEPTIONS_OF_FILES.get(path, ("\0",)))):
                 yield Finding(path, line, f"{part} may include the standard library alone, "
                                           f"not <{name}>")
             continue
@@ -278,6 +285,8 @@ def functions_fit(path: str, text: str) -> Iterator[Finding]:
 
 def nothing_names_a_machine(path: str, text: str) -> Iterator[Finding]:
     """Folders of one machine, and hosts that packages come from, are nobody else's."""
+    if path.endswith("Cargo.lock"):  # cargo writes the index's name beside every package
+        return
     pattern = re.compile(
         r"(?<![\w.$}/])/(home|work|Users|root)\b(?![\w-])"
         r"|\b(registry\.npmjs|registry\.yarnpkg|pypi|pythonhosted|crates|rubygems|proxy\.golang"

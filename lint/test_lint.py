@@ -49,6 +49,14 @@ class IncludeArrows(RuleCase):
         self.fails(rules.include_arrows, "src/wire/clock.cpp", "#include <x86intrin.h>\n", 1,
                    "standard library alone")
 
+    def test_asio_is_for_one_header_of_local_alone(self):
+        self.passes(rules.include_arrows, "include/weir/local/asio.hpp",
+                    "#include <asio/post.hpp>\n#include <boost/asio/post.hpp>\n")
+        self.fails(rules.include_arrows, "include/weir/local/asio.hpp",
+                   "#include <boost/json.hpp>\n", 1, "standard library alone")
+        self.fails(rules.include_arrows, "include/weir/local/limiter.hpp",
+                   "#include <boost/asio/post.hpp>\n", 1, "standard library alone")
+
     def test_a_path_that_starts_nowhere_fails(self):
         self.fails(rules.include_arrows, "src/wire/resp_reply.cpp",
                    '#include "resp_reply.hpp"\n', 1, "write the path from")
@@ -200,6 +208,8 @@ class Names(RuleCase):
     def test_a_host_that_packages_come_from_fails(self):
         for host in ("py" "pi.org", "registry.np" "mjs.org", "cra" "tes.io", "deb.deb" "ian.org"):
             self.fails(rules.nothing_names_a_machine, "do", f"from https://{host}/x\n", 1, "one")
+        self.passes(rules.nothing_names_a_machine, "bench/peers/rust/Cargo.lock",
+                    'source = "registry+https://github.com/rust-lang/cra' 'tes.io-index"\n')
 
     def test_other_paths_pass(self):
         self.passes(rules.nothing_names_a_machine, "do",

@@ -73,6 +73,8 @@ class Limit {
   static constexpr std::size_t longest_text = 512;
 
   static Expected<Limit, LimitError> parse(std::string_view text);
+  /// For a text that a program brings along: throws std::invalid_argument with the error's words.
+  static Limit of(std::string_view text);
 
   /// The canonical text: parse(text()) gives an equal limit, and equal limits have equal texts.
   const std::string& text() const noexcept { return text_; }

@@ -52,7 +52,9 @@ enum class Verdict : std::uint8_t {
   granted,   ///< taken: act now
   deferred,  ///< taken: act at ready_at
   denied,    ///< nothing taken: the same request would be taken at ready_at, and not a tick earlier
-  impossible,  ///< nothing taken, and never will be: the cost is above the limit's capacity
+  /// Nothing taken, and never will be: the cost is above the limit's capacity, or above its burst
+  /// and the patience too short to pay for it.
+  impossible,
 };
 
 constexpr bool taken(Verdict verdict) noexcept { return verdict <= Verdict::deferred; }

@@ -113,7 +113,6 @@ Sentences on_algorithm(const LimitTerm& term) {
 }
 
 bool slower(const Rate& left, const Rate& right) {
-  __extension__ using Wide = __int128;
   return Wide{left.count} * right.period.count() < Wide{right.count} * left.period.count();
 }
 

@@ -3,6 +3,8 @@
 #include <array>
 #include <cstddef>
 
+#include "limit/characters.hpp"
+
 namespace weir {
 namespace {
 
@@ -11,7 +13,7 @@ struct Unit {
   std::int64_t microseconds;
 };
 
-constexpr std::array units{
+constexpr std::array unit_names{
     Unit{"us", 1},
     Unit{"ms", 1'000},
     Unit{"s", 1'000'000},
@@ -28,11 +30,8 @@ constexpr std::array units{
     Unit{"day", 86'400'000'000},
 };
 
-constexpr bool is_digit(char c) { return c >= '0' && c <= '9'; }
-constexpr bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
-
 const Unit* find_unit(std::string_view word) {
-  for (const Unit& unit : units) {
+  for (const Unit& unit : unit_names) {
     if (word == unit.name) return &unit;
     // The words have a plural; the symbols do not.
     if (unit.name.size() > 2 && word.size() == unit.name.size() + 1 && word.back() == 's' &&
@@ -84,8 +83,8 @@ Expected<ReadSpan, DurationError> read_duration(std::string_view text) {
   while (end < text.size() && is_letter(text[end])) ++end;
   const Unit* unit = find_unit(text.substr(begin, end - begin));
   if (!unit) return DurationError::no_unit;
-  __extension__ using Wide = __int128;
-  const Wide microseconds = Wide{number.digits} * unit->microseconds;
+  __extension__ using WideProduct = __int128;
+  const WideProduct microseconds = WideProduct{number.digits} * unit->microseconds;
   if (number.overflow || microseconds / number.scale > longest_span.count()) {
     return DurationError::out_of_range;
   }

@@ -1,6 +1,8 @@
 #include "weir/limit.hpp"
 
 #include <array>
+#include <stdexcept>
+#include <string>
 #include <utility>
 
 #include "limit/parser.hpp"
@@ -65,6 +67,14 @@ const char* name(LimitTerm::Algorithm algorithm) noexcept {
   constexpr std::array names{"token-bucket", "leaky-bucket", "fixed-window", "sliding-window",
                              "sliding-log"};
   return names[static_cast<std::size_t>(algorithm)];
+}
+
+Limit Limit::of(std::string_view text) {
+  auto limit = parse(text);
+  if (limit) return std::move(limit).value();
+  const LimitError& error = limit.error();
+  throw std::invalid_argument("limit, column " + std::to_string(error.column) + ": " +
+                              error.message);
 }
 
 Expected<Limit, LimitError> Limit::parse(std::string_view text) {

@@ -5,28 +5,26 @@
 #include <optional>
 #include <string>
 
+#include "limit/characters.hpp"
 #include "weir/duration.hpp"
 
 namespace weir {
 namespace {
 
-using Algorithm = LimitTerm::Algorithm;
+using TermAlgorithm = LimitTerm::Algorithm;
 
 struct AlgorithmName {
   std::string_view text;
-  Algorithm algorithm;
+  TermAlgorithm algorithm;
 };
 constexpr std::array algorithm_names{
-    AlgorithmName{"token-bucket", Algorithm::token_bucket},
-    AlgorithmName{"gcra", Algorithm::token_bucket},
-    AlgorithmName{"leaky-bucket", Algorithm::leaky_bucket},
-    AlgorithmName{"fixed-window", Algorithm::fixed_window},
-    AlgorithmName{"sliding-window", Algorithm::sliding_window},
-    AlgorithmName{"sliding-log", Algorithm::sliding_log},
+    AlgorithmName{"token-bucket", TermAlgorithm::token_bucket},
+    AlgorithmName{"gcra", TermAlgorithm::token_bucket},
+    AlgorithmName{"leaky-bucket", TermAlgorithm::leaky_bucket},
+    AlgorithmName{"fixed-window", TermAlgorithm::fixed_window},
+    AlgorithmName{"sliding-window", TermAlgorithm::sliding_window},
+    AlgorithmName{"sliding-log", TermAlgorithm::sliding_log},
 };
-
-constexpr bool is_space(char c) { return c == ' ' || c == '\t'; }
-constexpr bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 /// What stands at the cursor, fit to be shown in a message.
 std::string quoted(std::string_view word) {
@@ -174,15 +172,15 @@ class Parser {
         seen |= bit;
       };
       const auto number = [&] { return read_count("expected a number"); };
-      const bool bucket = term.algorithm == Algorithm::token_bucket;
+      const bool bucket = term.algorithm == TermAlgorithm::token_bucket;
       if (option == "burst") {
         once(1, bucket, "token-bucket and gcra");
         term.burst = number();
       } else if (option == "queue") {
-        once(2, term.algorithm == Algorithm::leaky_bucket, "leaky-bucket");
+        once(2, term.algorithm == TermAlgorithm::leaky_bucket, "leaky-bucket");
         term.queue = number();
       } else if (option == "parts") {
-        once(4, term.algorithm == Algorithm::sliding_window, "sliding-window");
+        once(4, term.algorithm == TermAlgorithm::sliding_window, "sliding-window");
         term.parts = number();
       } else if (option == "initial") {
         once(8, bucket, "token-bucket and gcra");
@@ -225,21 +223,23 @@ class Parser {
       }
     };
     switch (term.algorithm) {
-      case Algorithm::token_bucket:
+      case TermAlgorithm::token_bucket:
         report(Gcra::configure({term.count, term.period, term.burst}));
         if (term.initial > term.burst)
           fail(at, std::string("initial ") + describe(ConfigError::too_full));
         break;
-      case Algorithm::leaky_bucket:
+      case TermAlgorithm::leaky_bucket:
         report(LeakyBucket::configure({term.count, term.period, term.queue}));
         break;
-      case Algorithm::fixed_window:
+      case TermAlgorithm::fixed_window:
         report(FixedWindow::configure({term.count, term.period}));
         break;
-      case Algorithm::sliding_window:
+      case TermAlgorithm::sliding_window:
         report(SlidingWindow::configure({term.count, term.period, term.parts}));
         break;
-      case Algorithm::sliding_log: report(SlidingLog::configure({term.count, term.period})); break;
+      case TermAlgorithm::sliding_log:
+        report(SlidingLog::configure({term.count, term.period}));
+        break;
     }
   }
 

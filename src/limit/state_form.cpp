@@ -11,12 +11,12 @@ using Fields = std::span<const std::int64_t>;
 
 constexpr std::int64_t farthest = std::int64_t{1} << 53;
 /// Stands for Instant::min(): never seen.
-constexpr std::int64_t never_seen = -farthest;
+constexpr std::int64_t field_of_never = -farthest;
 
 // ---- Writing ----
 
 std::int64_t field_of(Instant instant) noexcept {
-  return std::clamp(instant.time_since_epoch().count(), never_seen, farthest);
+  return std::clamp(instant.time_since_epoch().count(), field_of_never, farthest);
 }
 
 void write(const Gcra::State& state, Form& form) {
@@ -58,11 +58,13 @@ void write_any(const State& state, Form& form) {
 
 // ---- Reading ----
 
-bool is_instant(std::int64_t field) noexcept { return field >= never_seen && field <= farthest; }
+bool is_instant(std::int64_t field) noexcept {
+  return field >= field_of_never && field <= farthest;
+}
 bool is_count(std::int64_t field) noexcept { return field >= 0 && field <= longest_span.count(); }
 
 Instant instant_of(std::int64_t field) noexcept {
-  return field == never_seen ? Instant::min() : Instant{Span{field}};
+  return field == field_of_never ? Instant::min() : Instant{Span{field}};
 }
 
 std::optional<FineInstant> read_fine(Fields fields) {

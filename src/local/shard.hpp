@@ -148,6 +148,31 @@ class StateStore {
     return {};
   }
 
+  /// Calls action(state) for each state of the rule.
+  template <typename Do>
+  void each_of(const Rule& rule, Do&& action) {
+    for (Index at = 0; at < cell_count(homes()); ++at) {
+      if (cells()[at].rule == &rule) action(cells()[at].state);
+    }
+  }
+
+  struct Heir {
+    const Rule& from;
+    const Rule& to;
+  };
+  /// All states of one rule, or one state, become another's.
+  void hand_over(const Heir& heir) noexcept {
+    for (Index at = 0; at < cell_count(homes()); ++at) {
+      if (cells()[at].rule == &heir.from) hand_over(at, heir.to);
+    }
+  }
+  void hand_over(Index index, const Rule& to) noexcept {
+    Cell& cell = cells()[index];
+    committed_ += largest_bytes(to, cell.key_size);
+    committed_ -= largest_bytes(*cell.rule, cell.key_size);
+    cell.rule = &to;
+  }
+
   std::size_t size() const noexcept { return size_; }
   /// What the states that are kept may ever take.
   std::size_t committed() const noexcept { return committed_; }

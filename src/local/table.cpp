@@ -20,7 +20,7 @@ Table::~Table() = default;
 std::uint64_t Table::hash_of(const Subject& subject) const noexcept {
   if (subject.hash) return *subject.hash;
   // The rule is part of the name; as a change of the secret it costs nothing.
-  const HashKey key{settings_.hash_key.first, settings_.hash_key.second ^ subject.rule->id};
+  const HashKey key{settings_.hash_key.first, settings_.hash_key.second ^ subject.rule->family};
   return keyed_hash(key, subject.key);
 }
 

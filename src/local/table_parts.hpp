@@ -126,6 +126,20 @@ class Table::SharedStates {
     return find(rule, hash);
   }
 
+  /// The states of a rule, none where it never needed any.
+  const std::vector<Limit::State>* of(const Rule& rule) const noexcept {
+    const auto set = sets_.find(rule.id);
+    return set == sets_.end() ? nullptr : &set->second;
+  }
+  /// They become another rule's, as many as there were.
+  void hand_over(const StateStore::Heir& heir, std::vector<Limit::State>&& states) {
+    const std::size_t count = states.size();
+    sets_.insert_or_assign(heir.to.id, std::move(states));
+    sets_.erase(heir.from.id);
+    bytes_ += count * heir.to.limit.largest_state_bytes();
+    bytes_ -= count * heir.from.limit.largest_state_bytes();
+  }
+
   std::size_t bytes() const noexcept { return bytes_; }
 
  private:

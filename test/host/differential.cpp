@@ -104,7 +104,8 @@ class Schedule {
     const Subject subject{key, limits_[limit]};
     Pure& pure = pure_[{limit, key}];
     const std::size_t kind = below(100);
-    if (kind < 70) {
+    const bool back = kind >= 80 && kind < 97;
+    if (kind < 70 || (back && !host_.gives_back())) {
       take(subject, limit, pure);
     } else if (kind < 80) {
       peek(subject, pure);

@@ -48,6 +48,10 @@ class Host {
   /// Whether the host can keep this limit at all (one word holds no log).
   virtual bool keeps(const Limit&) const { return true; }
 
+  /// Whether cancel() and refund() are those of the machine. One with a line gives back more, and
+  /// is held to the laws of a line instead (test/local/line).
+  virtual bool gives_back() const { return true; }
+
   /// Called now and then: time for the host to drop what is fresh, or to flush.
   virtual void idle(Instant) {}
 

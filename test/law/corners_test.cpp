@@ -85,6 +85,37 @@ std::string violation_at_corners(const typename M::Config& config) {
   return {};
 }
 
+template <typename M>
+struct Rescaling {
+  typename M::Config from;
+  typename M::Config to;
+  Instant first;
+  Instant second;
+};
+
+/// Nobody acts earlier for new numbers, and the state that comes of it keeps the laws.
+template <typename M>
+std::string violation_when_rescaled(const Rescaling<M>& change) {
+  for (const Cost cost : {Cost{0}, Cost{1}, M::capacity(change.from)}) {
+    typename M::State before{};
+    (void)step<M>(change.from, before, {change.first, cost, longest_span});
+    (void)step<M>(change.from, before, {change.first, cost, longest_span});
+    Position<M> at;
+    at.now = change.second;
+    at.state = M::rescaled(change.from, change.to, before, at.now);
+    const Instant was = M::earliest(change.from, before, at.now, 1);
+    const Instant is = M::earliest(change.to, at.state, at.now, 1);
+    if (was != is) return "the next turn";
+    Laws<M> laws(change.to);
+    for (const Span patience : {Span{0}, longest_span}) {
+      (void)laws.take(at, {at.now, 1, patience});
+      (void)laws.take(at, {at.now, M::capacity(change.to), patience});
+    }
+    if (!laws.violation().empty()) return laws.violation();
+  }
+  return {};
+}
+
 /// Why Gcra's numbers are no limit, from the exact product; the first cause of several may differ.
 bool bucket_fits(std::int64_t count, std::int64_t period, std::int64_t burst) {
   if (count <= 0 || period <= 0 || burst <= 0 || period > longest) return false;
@@ -135,6 +166,89 @@ TEST(Corners, ABucketKeepsTheLawsAtEveryCorner) {
         const auto made = Gcra::configure({count, Span{period}, burst});
         if (!made) continue;
         ASSERT_EQ(violation_at_corners<Gcra>(*made), "") << text(count, period, burst);
+      }
+    }
+  }
+}
+
+TEST(Corners, ABucketPaidOverTimeKeepsTheLawsUpToTheLargestCostThatFits) {
+  for (const std::int64_t count : numbers) {
+    for (const std::int64_t period : numbers) {
+      for (const std::int64_t burst : numbers) {
+        const auto made =
+            Gcra::configure({count, Span{period}, burst, Gcra::Oversize::pay_over_time});
+        ASSERT_EQ(made.has_value(), bucket_fits(count, period, burst))
+            << text(count, period, burst);
+        if (!made) continue;
+        ASSERT_TRUE(bucket_fits(count, period, made->largest)) << text(count, period, burst);
+        ASSERT_FALSE(bucket_fits(count, period, made->largest + 1)) << text(count, period, burst);
+        ASSERT_EQ(violation_at_corners<Gcra>(*made), "") << text(count, period, burst);
+      }
+    }
+  }
+}
+
+TEST(Corners, APacerKeepsTheLawsAtEveryCorner) {
+  for (const std::int64_t count : numbers) {
+    for (const std::int64_t period : numbers) {
+      for (const std::int64_t slack : numbers) {
+        const auto made = Pacer::configure({count, Span{period}, slack});
+        const bool fits = slack >= 0 && slack < most && bucket_fits(count, period, slack + 1);
+        ASSERT_EQ(made.has_value(), fits) << text(count, period, slack);
+        if (!made) continue;
+        ASSERT_EQ(violation_at_corners<Pacer>(*made), "") << text(count, period, slack);
+      }
+    }
+  }
+}
+
+TEST(Corners, AWarmUpKeepsTheLawsAtEveryCorner) {
+  std::size_t fitting = 0;
+  for (const std::int64_t count : numbers) {
+    for (const std::int64_t period : numbers) {
+      for (const std::int64_t warm : {std::int64_t{0}, std::int64_t{1}, std::int64_t{999'983},
+                                      longest - 1, longest, longest + 1}) {
+        for (const std::int64_t factor : numbers) {
+          const auto made = WarmUp::configure({count, Span{period}, Span{warm}, factor});
+          bool fits = bucket_fits(count, period, 1) && warm > 0 && warm <= longest && factor > 0;
+          if (fits) {
+            const Wide parts = Interval(Interval::Rate{count, Span{period}}).parts();
+            fits = parts * 2 * (Wide{factor} + 1) <= Wide{1} << 53;
+          }
+          ASSERT_EQ(made.has_value(), fits) << text(count, period, warm) << ", " << factor;
+          if (!made) continue;
+          ++fitting;
+          ASSERT_EQ(violation_at_corners<WarmUp>(*made), "")
+              << text(count, period, warm) << ", " << factor;
+        }
+      }
+    }
+  }
+  EXPECT_GT(fitting, 1'000u);
+}
+
+TEST(Corners, AStateIsRescaledBetweenAnyTwoCorners) {
+  const std::vector<Pacer::Config> paces = {
+      pacer({1, Span{longest}, 0}), pacer({1'000'000'000, Span{1'000'000}, 1'000'000}),
+      pacer({999'983, Span{1'000'000}, 999'983}), pacer({1, Span{1}, longest - 1})};
+  const std::vector<WarmUp::Config> warms = {
+      warm_up({1, Span{longest}, Span{longest}, std::int64_t{1} << 51}),
+      warm_up({1'000'000'000, Span{1'000'000}, Span{1}, 3}),
+      warm_up({999'983, Span{1'000'000}, Span{longest}, 1'000'000}),
+      warm_up({1, Span{1}, Span{4}, 1})};
+  for (const std::int64_t first : nows) {
+    for (const std::int64_t second : nows) {
+      for (std::size_t one = 0; one < paces.size(); ++one) {
+        for (std::size_t other = 0; other < paces.size(); ++other) {
+          ASSERT_EQ((violation_when_rescaled<Pacer>(
+                        {paces[one], paces[other], Instant{Span{first}}, Instant{Span{second}}})),
+                    "")
+              << one << ", " << other;
+          ASSERT_EQ((violation_when_rescaled<WarmUp>(
+                        {warms[one], warms[other], Instant{Span{first}}, Instant{Span{second}}})),
+                    "")
+              << one << ", " << other;
+        }
       }
     }
   }

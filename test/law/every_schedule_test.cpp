@@ -13,18 +13,19 @@ namespace {
 template <typename M>
 class EverySchedule : public testing::Test {};
 
-using Machines = testing::Types<Gcra, LeakyBucket, FixedWindow, SlidingWindow, SlidingLog,
-                                Block<Gcra>, Block<LeakyBucket>, Block<SlidingLog>, AllOf<Single>,
-                                SeveralGcra, Limit::Machine, Boxed<SlidingWindow>>;
+using Machines =
+    testing::Types<Gcra, LeakyBucket, FixedWindow, SlidingWindow, SlidingLog, Block<Gcra>,
+                   Block<LeakyBucket>, Block<SlidingLog>, AllOf<Single>, SeveralGcra,
+                   Limit::Machine, Boxed<SlidingWindow>, Pacer, WarmUp, SeveralPacers>;
 
 class Names {
  public:
   template <typename M>
   static std::string GetName(int index) {
-    constexpr const char* names[] = {"Gcra",          "LeakyBucket",     "FixedWindow",
-                                     "SlidingWindow", "SlidingLog",      "BlockGcra",
-                                     "BlockLeaky",    "BlockSlidingLog", "AllOfSingles",
-                                     "AllOfGcras",    "LimitMachine",    "BoxedSlidingWindow"};
+    constexpr const char* names[] = {
+        "Gcra",         "LeakyBucket",        "FixedWindow",     "SlidingWindow", "SlidingLog",
+        "BlockGcra",    "BlockLeaky",         "BlockSlidingLog", "AllOfSingles",  "AllOfGcras",
+        "LimitMachine", "BoxedSlidingWindow", "Pacer",           "WarmUp",        "AllOfPacers"};
     return names[index];
   }
 };

@@ -15,8 +15,11 @@ template <typename M>
 struct Traits {
   /// `remaining` is the very largest cost; otherwise only some cost that is taken for certain.
   static constexpr bool exact_remaining = true;
-  /// A grant cancelled gives exactly its cost back, less what was granted since.
-  static constexpr bool partial_cancel = false;
+  /// A grant of this cost gives exactly its cost back, less what was granted since.
+  template <typename Config>
+  static constexpr bool partial_cancel(const Config&, Cost) {
+    return false;
+  }
   /// What refund() returns is what was given back; otherwise it may be more.
   static constexpr bool exact_refund = true;
 };
@@ -33,7 +36,6 @@ template <typename M>
 struct Position {
   typename M::State state{};
   Instant now{};
-  Cost largest = 1;                         ///< of the costs taken so far
   Instant deferred_until = Instant::min();  ///< the latest instant of a deferred grant
   bool gave_back = false;                   ///< something was cancelled or refunded
   bool set_back = false;                    ///< the clock was set back
@@ -93,7 +95,7 @@ class Laws {
       }
       if (since == 0)
         expect(units == held.grant.cost, "the newest grant gives all of its cost back");
-      if (Traits<M>::partial_cancel && !at.set_back) {
+      if (Traits<M>::partial_cancel(config_, held.grant.cost) && !at.set_back) {
         expect(units == std::max<Cost>(0, held.grant.cost - since),
                "cancel gives back the cost less what came since");
       }
@@ -142,10 +144,16 @@ class Laws {
       case Verdict::denied: expect(decision.ready_at > request.now, "denied means later"); break;
       case Verdict::impossible: expect(decision.ready_at == never, "impossible means never"); break;
     }
-    expect((decision.verdict == Verdict::impossible) == (request.cost > M::capacity(config_)),
-           "impossible exactly above the capacity");
+    expect((decision.verdict == Verdict::impossible) == impossible(request),
+           "impossible exactly above the capacity, and with less patience than the least wait");
     expect(decision.remaining >= 0 && decision.remaining <= decision.limit,
            "remaining lies between 0 and the limit");
+  }
+
+  bool impossible(const Request& request) const {
+    return request.cost > M::capacity(config_) ||
+           patience_of(request, M::own_wait(config_, request.cost)) <
+               least_wait<M>(config_, request.cost);
   }
 
   /// ready_at is exact: the same request is taken there, and not a tick earlier.
@@ -172,16 +180,19 @@ class Laws {
     if (decision.verdict == Verdict::deferred) {
       at.deferred_until = std::max(at.deferred_until, decision.ready_at);
     }
-    at.largest = std::max(at.largest, request.cost);
     ledger_.push_back({grant_of<M>(config_, at.state, request, decision), request.cost, false});
-    check_bound(at.largest, decision.ready_at);
+    check_bound(decision.ready_at);
   }
 
-  /// Every window that the newest grant is in and that begins and ends with a grant.
-  void check_bound(Cost largest, Instant newest) {
+  /// Every window that the newest grant is in and that begins and ends with a grant. A cost that
+  /// was cancelled is not the largest of those that act.
+  void check_bound(Instant newest) {
     acts_.clear();
+    Cost largest = 1;
     for (const Held& held : ledger_) {
-      if (held.live > 0) acts_.push_back({held.grant.acts_at, held.live});
+      if (held.live == 0) continue;
+      acts_.push_back({held.grant.acts_at, held.live});
+      largest = std::max(largest, held.grant.cost);
     }
     std::sort(acts_.begin(), acts_.end());
     for (std::size_t first = 0; first < acts_.size() && acts_[first].at <= newest; ++first) {

@@ -170,6 +170,44 @@ TEST(LongSchedule, OfABucketKeepsTheLaws) {
   expect_lawful(limits);
 }
 
+TEST(LongSchedule, OfABucketPaidOverTimeKeepsTheLaws) {
+  std::vector<Realistic<Gcra>> limits;
+  for (const auto& bucket : buckets()) {
+    Gcra::Config config = over_time(bucket);
+    limits.push_back({config, refill(bucket)});
+    config.largest = std::min(config.largest, bucket.burst * 3);  // few of the largest are paid
+    limits.push_back({config, refill(bucket)});
+  }
+  expect_lawful(limits);
+}
+
+TEST(LongSchedule, OfAPacerKeepsTheLaws) {
+  std::vector<Realistic<Pacer>> limits;
+  for (const auto& bucket : buckets()) {
+    Pacer::Config config = pacer({bucket.count, bucket.period, bucket.burst - 1});
+    limits.push_back({config, refill(bucket)});
+    config.largest = std::min(config.largest, bucket.burst * 2);
+    limits.push_back({config, refill(bucket)});
+  }
+  expect_lawful(limits);
+}
+
+TEST(LongSchedule, OfAWarmUpKeepsTheLaws) {
+  std::vector<Realistic<WarmUp>> limits;
+  for (const auto& bucket : buckets()) {
+    for (const std::int64_t factor : {1, 2, 3, 10, 1'000'000}) {
+      const Span warm = std::clamp(Span{bucket.period * 3}, Span{1}, longest_span);
+      const auto made = WarmUp::configure({bucket.count, bucket.period, warm, factor});
+      if (!made) continue;
+      WarmUp::Config config = *made;
+      limits.push_back({config, std::min(warm, longest_span / 2)});
+      config.largest = std::min<Cost>(config.largest, bucket.burst);
+      limits.push_back({config, std::min(warm, longest_span / 2)});
+    }
+  }
+  expect_lawful(limits);
+}
+
 TEST(LongSchedule, OfALeakyBucketKeepsTheLaws) {
   std::vector<Realistic<LeakyBucket>> limits;
   for (const auto& bucket : buckets()) {

@@ -6,12 +6,15 @@
 #include <vector>
 
 #include "test/law/law.hpp"
+#include "weir/algorithm/pacer.hpp"
+#include "weir/algorithm/warm_up.hpp"
 #include "weir/limit.hpp"
 
 namespace weir::law {
 
 using Single = Limit::Single;
 using SeveralGcra = AllOf<Gcra>;
+using SeveralPacers = AllOf<Pacer>;
 
 /// A limit and what to call it when a law breaks.
 template <typename M>
@@ -30,6 +33,10 @@ std::vector<Tiny<M>> tinies() {
 }
 
 inline Gcra::Config gcra(Gcra::Settings settings) { return Gcra::configure(settings).value(); }
+inline Gcra::Config over_time(Gcra::Settings settings) {
+  settings.oversize = Gcra::Oversize::pay_over_time;
+  return gcra(settings);
+}
 inline LeakyBucket::Config leaky(LeakyBucket::Settings settings) {
   return LeakyBucket::configure(settings).value();
 }
@@ -43,13 +50,22 @@ inline SlidingLog::Config log(SlidingLog::Settings settings) {
   return SlidingLog::configure(settings).value();
 }
 
+inline Pacer::Config pacer(Pacer::Settings settings) { return Pacer::configure(settings).value(); }
+inline WarmUp::Config warm_up(WarmUp::Settings settings) {
+  return WarmUp::configure(settings).value();
+}
+
 template <>
 struct Tinies<Gcra> {
   static std::vector<Tiny<Gcra>> make() {
-    return {
-        {"1 per 1, burst 1", gcra({1, Span{1}, 1})}, {"1 per 2, burst 2", gcra({1, Span{2}, 2})},
-        {"2 per 1, burst 3", gcra({2, Span{1}, 3})}, {"3 per 7, burst 2", gcra({3, Span{7}, 2})},
-        {"1 per 5, burst 1", gcra({1, Span{5}, 1})}, {"7 per 3, burst 2", gcra({7, Span{3}, 2})}};
+    return {{"1 per 1, burst 1", gcra({1, Span{1}, 1})},
+            {"1 per 2, burst 2", gcra({1, Span{2}, 2})},
+            {"2 per 1, burst 3", gcra({2, Span{1}, 3})},
+            {"3 per 7, burst 2", gcra({3, Span{7}, 2})},
+            {"1 per 5, burst 1", gcra({1, Span{5}, 1})},
+            {"7 per 3, burst 2", gcra({7, Span{3}, 2})},
+            {"1 per 1, burst 1, more over time", over_time({1, Span{1}, 1})},
+            {"3 per 7, burst 1, more over time", over_time({3, Span{7}, 1})}};
   }
 };
 
@@ -95,11 +111,41 @@ struct Tinies<SlidingLog> {
 };
 
 template <>
+struct Tinies<Pacer> {
+  static std::vector<Tiny<Pacer>> make() {
+    return {{"1 per 1, no slack", pacer({1, Span{1}, 0})},
+            {"1 per 2, slack 1", pacer({1, Span{2}, 1})},
+            {"2 per 1, slack 2", pacer({2, Span{1}, 2})},
+            {"3 per 7, slack 1", pacer({3, Span{7}, 1})},
+            {"7 per 3, slack 3", pacer({7, Span{3}, 3})}};
+  }
+};
+
+template <>
+struct Tinies<WarmUp> {
+  static std::vector<Tiny<WarmUp>> make() {
+    return {{"1 per 1, warm in 1", warm_up({1, Span{1}, Span{1}})},
+            {"1 per 2, warm in 6", warm_up({1, Span{2}, Span{6}})},
+            {"1 per 1, warm in 4, never cold", warm_up({1, Span{1}, Span{4}, 1})},
+            {"3 per 7, warm in 5, twice as slow", warm_up({3, Span{7}, Span{5}, 2})},
+            {"7 per 3, warm in 3, ten times as slow", warm_up({7, Span{3}, Span{3}, 10})}};
+  }
+};
+
+template <>
+struct Tinies<SeveralPacers> {
+  static std::vector<Tiny<SeveralPacers>> make() {
+    return {{"1 per 1 slack 2 & 1 per 3", {{pacer({1, Span{1}, 2}), pacer({1, Span{3}, 0})}}}};
+  }
+};
+
+template <>
 struct Tinies<Block<Gcra>> {
   static std::vector<Tiny<Block<Gcra>>> make() {
     return {{"1 per 2, burst 2, block 3", {gcra({1, Span{2}, 2}), Span{3}}},
             {"3 per 7, burst 1, block 1", {gcra({3, Span{7}, 1}), Span{1}}},
-            {"2 per 1, burst 2, no block", {gcra({2, Span{1}, 2}), Span{0}}}};
+            {"2 per 1, burst 2, no block", {gcra({2, Span{1}, 2}), Span{0}}},
+            {"1 per 2, burst 1, more over time, block 3", {over_time({1, Span{2}, 1}), Span{3}}}};
   }
 };
 
@@ -132,8 +178,9 @@ struct Tinies<AllOf<Single>> {
 template <>
 struct Tinies<SeveralGcra> {
   static std::vector<Tiny<SeveralGcra>> make() {
-    return {
-        {"1 per 1 burst 2 & 1 per 3 burst 3", {{gcra({1, Span{1}, 2}), gcra({1, Span{3}, 3})}}}};
+    return {{"1 per 1 burst 2 & 1 per 3 burst 3", {{gcra({1, Span{1}, 2}), gcra({1, Span{3}, 3})}}},
+            {"1 per 1 burst 1 over time & 1 per 3 burst 2",
+             {{over_time({1, Span{1}, 1}), gcra({1, Span{3}, 2})}}}};
   }
 };
 
@@ -166,16 +213,30 @@ struct Tinies<Boxed<SlidingWindow>> {
 template <>
 struct Traits<Gcra> {
   static constexpr bool exact_remaining = true;
-  static constexpr bool partial_cancel = true;
+  static constexpr bool partial_cancel(const Gcra::Config& config, Cost cost) {
+    return cost <= config.burst;
+  }
   static constexpr bool exact_refund = true;
 };
+
+/// What remains is counted in calls of cost 1; one call may take all, and the next pays.
+struct NextPays : Traits<LeakyBucket> {
+  static constexpr bool exact_remaining = false;
+};
+template <>
+struct Traits<Pacer> : NextPays {};
+template <>
+struct Traits<WarmUp> : NextPays {};
 
 /// A queue inside says how long a request may wait, and the time counts for the other terms and for
 /// a penalty too: what remains is then at least what is told. Of what the terms give back, the
 /// least is told.
 struct CompositeTraits {
   static constexpr bool exact_remaining = false;
-  static constexpr bool partial_cancel = false;
+  template <typename Config>
+  static constexpr bool partial_cancel(const Config&, Cost) {
+    return false;
+  }
   static constexpr bool exact_refund = false;
 };
 template <typename Term>
@@ -187,8 +248,9 @@ struct Traits<SeveralGcra> : CompositeTraits {
   static constexpr bool exact_remaining = true;
 };
 template <>
-struct Traits<Block<Gcra>> : Traits<Gcra> {
-  static constexpr bool partial_cancel = false;
+struct Traits<Block<Gcra>> : CompositeTraits {
+  static constexpr bool exact_remaining = true;
+  static constexpr bool exact_refund = true;
 };
 template <>
 struct Traits<Block<LeakyBucket>> : Traits<LeakyBucket> {

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <stdexcept>
 #include <string>
 
 namespace weir {
@@ -247,6 +248,17 @@ TEST(Limit, KnowsHowLargeAStateMayGrow) {
   EXPECT_LE(bytes("sliding-log 1000/1s"), 8'100u);
   EXPECT_GE(bytes("sliding-window 5/1s parts 60"), 61u * 8);
   EXPECT_GT(bytes("5/s & sliding-log 1000/1s"), bytes("sliding-log 1000/1s"));
+}
+
+TEST(Limit, ATextOfTheProgramThrowsWhatIsWrongWithIt) {
+  EXPECT_EQ(Limit::of("10/s").text(), "10/1s");
+  try {
+    static_cast<void>(Limit::of("10/x"));
+    FAIL() << "10/x is no limit";
+  } catch (const std::invalid_argument& error) {
+    EXPECT_STREQ(error.what(),
+                 "limit, column 4: expected a period such as s, 10s, 1m, 1h or 1d, got 'x'");
+  }
 }
 
 }  // namespace

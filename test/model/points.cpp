@@ -29,6 +29,8 @@ int __wrap_pthread_mutex_unlock(pthread_mutex_t* mutex) {
 
 std::uint8_t __real___tsan_atomic8_load(const volatile std::uint8_t* at, int order);
 void __real___tsan_atomic8_store(volatile std::uint8_t* at, std::uint8_t value, int order);
+std::uint8_t __real___tsan_atomic8_exchange(volatile std::uint8_t* at, std::uint8_t value,
+                                            int order);
 std::uint64_t __real___tsan_atomic64_load(const volatile std::uint64_t* at, int order);
 void __real___tsan_atomic64_store(volatile std::uint64_t* at, std::uint64_t value, int order);
 std::uint64_t __real___tsan_atomic64_fetch_add(volatile std::uint64_t* at, std::uint64_t value,
@@ -44,6 +46,12 @@ std::uint8_t __wrap___tsan_atomic8_load(const volatile std::uint8_t* at, int ord
 void __wrap___tsan_atomic8_store(volatile std::uint8_t* at, std::uint8_t value, int order) {
   if (takes_turns()) pass_atomic(at, 1);
   __real___tsan_atomic8_store(at, value, order);
+}
+
+std::uint8_t __wrap___tsan_atomic8_exchange(volatile std::uint8_t* at, std::uint8_t value,
+                                            int order) {
+  if (takes_turns()) pass_atomic(at, 1);
+  return __real___tsan_atomic8_exchange(at, value, order);
 }
 
 std::uint64_t __wrap___tsan_atomic64_load(const volatile std::uint64_t* at, int order) {
@@ -66,6 +74,25 @@ std::uint64_t __wrap___tsan_atomic64_fetch_sub(volatile std::uint64_t* at, std::
                                                int order) {
   if (takes_turns()) pass_atomic(at, 8);
   return __real___tsan_atomic64_fetch_sub(at, value, order);
+}
+
+std::uint64_t __real___tsan_atomic64_fetch_or(volatile std::uint64_t* at, std::uint64_t value,
+                                              int order);
+int __real___tsan_atomic64_compare_exchange_strong(volatile std::uint64_t* at,
+                                                   std::uint64_t* expected, std::uint64_t value,
+                                                   int order, int failing_order);
+
+std::uint64_t __wrap___tsan_atomic64_fetch_or(volatile std::uint64_t* at, std::uint64_t value,
+                                              int order) {
+  if (takes_turns()) pass_atomic(at, 8);
+  return __real___tsan_atomic64_fetch_or(at, value, order);
+}
+
+int __wrap___tsan_atomic64_compare_exchange_strong(volatile std::uint64_t* at,
+                                                   std::uint64_t* expected, std::uint64_t value,
+                                                   int order, int failing_order) {
+  if (takes_turns()) pass_atomic(at, 8);
+  return __real___tsan_atomic64_compare_exchange_strong(at, expected, value, order, failing_order);
 }
 
 }  // extern "C"

@@ -38,6 +38,9 @@ std::uint8_t __tsan_atomic8_load(const volatile std::uint8_t* at, int) {
 void __tsan_atomic8_store(volatile std::uint8_t* at, std::uint8_t value, int) {
   __atomic_store_n(at, value, __ATOMIC_SEQ_CST);
 }
+std::uint8_t __tsan_atomic8_exchange(volatile std::uint8_t* at, std::uint8_t value, int) {
+  return __atomic_exchange_n(at, value, __ATOMIC_SEQ_CST);
+}
 std::uint64_t __tsan_atomic64_load(const volatile std::uint64_t* at, int) {
   return __atomic_load_n(at, __ATOMIC_SEQ_CST);
 }
@@ -49,6 +52,19 @@ std::uint64_t __tsan_atomic64_fetch_add(volatile std::uint64_t* at, std::uint64_
 }
 std::uint64_t __tsan_atomic64_fetch_sub(volatile std::uint64_t* at, std::uint64_t value, int) {
   return __atomic_fetch_sub(at, value, __ATOMIC_SEQ_CST);
+}
+
+std::uint64_t __tsan_atomic64_fetch_or(volatile std::uint64_t* at, std::uint64_t value, int) {
+  return __atomic_fetch_or(at, value, __ATOMIC_SEQ_CST);
+}
+int __tsan_atomic64_compare_exchange_strong(volatile std::uint64_t* at, std::uint64_t* expected,
+                                            std::uint64_t value, int, int) {
+  return __atomic_compare_exchange_n(at, expected, value, false, __ATOMIC_SEQ_CST,
+                                     __ATOMIC_SEQ_CST);
+}
+
+std::uint32_t __tsan_atomic32_fetch_add(volatile std::uint32_t* at, std::uint32_t value, int) {
+  return __atomic_fetch_add(at, value, __ATOMIC_SEQ_CST);
 }
 
 }  // extern "C"

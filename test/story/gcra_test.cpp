@@ -146,6 +146,82 @@ TEST(Gcra, ThatStartsEmptyRefusesTheFirstBurst) {
   // clang-format on
 }
 
+Gcra::Config over_time(Gcra::Settings settings) {
+  settings.oversize = Gcra::Oversize::pay_over_time;
+  return bucket(settings);
+}
+
+TEST(Gcra, ACostAboveTheBurstActsWhenAllOfItIsPaid) {
+  // clang-format off
+  expect_story<Gcra>(over_time({1, 1s, 5}), {
+      {0s,       12, 1h,      deferred,   7s,      0},
+      {0s,       1,  1h,      deferred,   8s,      0},  // first come, first served
+      {0s,       6,  7s,      denied,     7s,      0},
+      {8s,       6,  1h,      deferred,   14s,     0},  // six behind nothing saved
+      {1h,       5,  0s,      granted,    1h,      0},
+      {1h,       6,  5s,      denied,     1h + 1s, 0},
+      {1h + 1s,  6,  5s,      deferred,   1h + 6s, 0},
+  });
+  // clang-format on
+}
+
+TEST(Gcra, ACostAboveTheBurstIsImpossibleForWhoCannotWaitForIt) {
+  // clang-format off
+  expect_story<Gcra>(over_time({1, 1s, 5}), {
+      {0s, 12, unstated,  impossible, forever, 5},  // a full bucket never holds twelve
+      {0s, 12, 7s - 1us,  impossible, forever, 5},
+      {0s, 5,  0s,        granted,    0s,      0},
+      {0s, 12, 7s,        denied,     5s,      0},
+      {5s, 12, 7s,        deferred,   12s,     0},
+  });
+  // clang-format on
+}
+
+TEST(Gcra, TheLargestCostPaidOverTimeIsTheLargestThatCanBeCounted) {
+  const auto config = over_time({1, 1h, 5});
+  EXPECT_EQ(config.largest, longest_span / 1h);
+  EXPECT_EQ(Gcra::capacity(config), config.largest);
+  EXPECT_EQ(Gcra::room(config, {}, Instant{}).limit, 5);
+  Gcra::State state;
+  const Request most{Instant{}, config.largest, longest_span};
+  EXPECT_EQ(step<Gcra>(config, state, most).ready_at, Instant{} + (config.largest - 5) * 1h);
+  const Request more{Instant{}, config.largest + 1, longest_span};
+  EXPECT_EQ(step<Gcra>(config, state, more).verdict, impossible);
+}
+
+TEST(Gcra, TheBoundCountsACostAboveTheBurstAsItIs) {
+  const auto config = over_time({1, 1s, 5});
+  EXPECT_EQ(Gcra::bound(config, 1us, 1), 5);
+  EXPECT_EQ(Gcra::bound(config, 1us, 12), 12);
+  EXPECT_EQ(Gcra::bound(config, 2s, 12), 13);
+  EXPECT_EQ(Gcra::bound(bucket({1, 1s, 5}), 2s, 12), 6);
+}
+
+TEST(Gcra, CostsAboveTheBurstKeepToTheRateInAQueue) {
+  // Two at a time of three in seven ticks: no fraction is lost from one to the next.
+  const auto config = over_time({3, 7us, 1});
+  Gcra::State state;
+  for (int call = 0; call < 300; ++call) {
+    (void)step<Gcra>(config, state, {Instant{}, 2, 1h});
+  }
+  EXPECT_LE(state.repaid_at.tick(), Instant{} + 1401us);
+}
+
+TEST(Gcra, ACostAboveTheBurstIsGivenBackOnlyIfNobodyCameSince) {
+  const auto config = over_time({1, 1s, 1});
+  Gcra::State state;
+  const auto take = [&](Cost cost) {
+    const Request request{Instant{}, cost, 1h};
+    const Decision decision = step<Gcra>(config, state, request);
+    return grant_of<Gcra>(config, state, request, decision);
+  };
+  const Grant first = take(5);
+  const Grant second = take(3);
+  EXPECT_EQ(cancel<Gcra>(config, state, Instant{}, first), 0);
+  EXPECT_EQ(cancel<Gcra>(config, state, Instant{}, second), 3);
+  EXPECT_EQ(state.repaid_at.whole, Instant{} + 5s);
+}
+
 /// The token bucket of the founding systems: a rate of two a second and no burst.
 TEST(Gcra, TwoASecondAskedEveryQuarterAlternates) {
   EXPECT_EQ(verdicts<Gcra>(bucket({2, 1s, 1}), calls({.interval = 250ms, .count = 8})), "GDGDGDGD");
@@ -153,7 +229,7 @@ TEST(Gcra, TwoASecondAskedEveryQuarterAlternates) {
 
 TEST(Gcra, FifteenAtOnceUnderTenPerThreeSeconds) {
   std::vector<Span> at = calls({.interval = 0s, .count = 15});
-  at.push_back(4s);
+  at.emplace_back(4s);
   EXPECT_EQ(verdicts<Gcra>(bucket({10, 3s, 10}), at), "GGGGGGGGGGDDDDDG");
 }
 

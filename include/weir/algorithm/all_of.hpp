@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "weir/algorithm/concept.hpp"
+#include "weir/algorithm/inherit.hpp"
 
 namespace weir {
 
@@ -41,6 +41,14 @@ struct AllOf {
       if (own) shortest = shortest ? std::min(*shortest, *own) : own;
     }
     return shortest;
+  }
+
+  static Span least_wait(const Config& config, Cost cost) noexcept requires Delaying<Term> {
+    Span longest{0};
+    for (const auto& term : config.terms) {
+      longest = std::max(longest, Term::least_wait(term, cost));
+    }
+    return longest;
   }
 
   /// The latest of the terms' instants. An instant that one term allows it allows later too, so
@@ -110,6 +118,26 @@ struct AllOf {
     return least_back(config, state, [&](const auto& term, auto& kept) {
       return Term::refund(term, kept, now, units);
     });
+  }
+
+  /// Limit for limit, in the order they are written; where there are more or fewer than before,
+  /// what is left of the scarcest is left of each.
+  static State inherit(const Kept<AllOf>& before, const Successor<AllOf>& after, Inherit how) {
+    if (before.config.terms.size() != after.config.terms.size()) {
+      return inherit_units(before, after, how);
+    }
+    State state;
+    each(before.config, before.state, [&](const auto& term, const auto& kept) {
+      const auto& next = after.config.terms[state.terms.size()];
+      state.terms.push_back(weir::inherit<Term>({term, kept, before.now}, {next, after.now}, how));
+    });
+    return state;
+  }
+  static void inherit_room(const Config& config, State& state, Instant now, Room had, Inherit how) {
+    open(config, state);
+    for (std::size_t at = 0; at < config.terms.size(); ++at) {
+      weir::inherit_room<Term>(config.terms[at], state.terms[at], now, had, how);
+    }
   }
 
   static Cost bound(const Config& config, Span length, Cost largest) noexcept {

@@ -3,7 +3,7 @@
 
 #include <variant>
 
-#include "weir/algorithm/concept.hpp"
+#include "weir/algorithm/inherit.hpp"
 
 namespace weir {
 
@@ -21,6 +21,11 @@ struct AnyOf {
   static std::optional<Span> own_wait(const Config& config, Cost cost) noexcept {
     return visit(config,
                  [&]<typename M>(Tag<M>, const auto& chosen) { return M::own_wait(chosen, cost); });
+  }
+  static Span least_wait(const Config& config, Cost cost) noexcept requires(Delaying<Ms> || ...) {
+    return visit(config, [&]<typename M>(Tag<M>, const auto& chosen) {
+      return weir::least_wait<M>(chosen, cost);
+    });
   }
   static Decision step(const Config& config, State& state, const Request& request) {
     return visit(config, [&]<typename M>(Tag<M>, const auto& chosen) {
@@ -80,6 +85,26 @@ struct AnyOf {
     return visit(config, [&]<typename M>(Tag<M>, const auto& chosen) {
       auto* kept = std::get_if<typename M::State>(&state);
       return kept ? M::refund(chosen, *kept, now, units) : Cost{0};
+    });
+  }
+  static Cost give_back_unused(const Config& config, State& state, Instant now,
+                               Unused unused) noexcept {
+    return visit(config, [&]<typename M>(Tag<M>, const auto& chosen) {
+      auto* kept = std::get_if<typename M::State>(&state);
+      return kept ? weir::give_back_unused<M>(chosen, *kept, now, unused) : Cost{0};
+    });
+  }
+  static State inherit(const Kept<AnyOf>& before, const Successor<AnyOf>& after, Inherit how) {
+    if (before.config.index() != after.config.index()) return inherit_units(before, after, how);
+    return visit(after.config, [&]<typename M>(Tag<M>, const auto& chosen) -> State {
+      const auto& config = *std::get_if<typename M::Config>(&before.config);
+      return weir::inherit<M>({config, kept<M>(before.state), before.now}, {chosen, after.now},
+                              how);
+    });
+  }
+  static void inherit_room(const Config& config, State& state, Instant now, Room had, Inherit how) {
+    visit(config, [&]<typename M>(Tag<M>, const auto& chosen) {
+      weir::inherit_room<M>(chosen, own<M>(state), now, had, how);
     });
   }
   static Cost bound(const Config& config, Span length, Cost largest) noexcept {

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "weir/algorithm/concept.hpp"
+#include "weir/algorithm/inherit.hpp"
 
 namespace weir {
 
@@ -33,6 +33,10 @@ struct Block {
 
   static std::optional<Span> own_wait(const Config& config, Cost cost) noexcept {
     return Inner::own_wait(config.inner, cost);
+  }
+
+  static Span least_wait(const Config& config, Cost cost) noexcept requires Delaying<Inner> {
+    return Inner::least_wait(config.inner, cost);
   }
 
   static Instant earliest(const Config& config, const State& state, Instant now,
@@ -72,6 +76,20 @@ struct Block {
 
   static Cost refund(const Config& config, State& state, Instant now, Cost units) noexcept {
     return Inner::refund(config.inner, state.inner, now, units);
+  }
+
+  /// Who is shut out stays so, unless nothing counts.
+  static State inherit(const Kept<Block>& before, const Successor<Block>& after, Inherit how) {
+    State state;
+    if (how != Inherit::reset && before.state.blocked_until > before.now) {
+      state.blocked_until = after.now + (before.state.blocked_until - before.now);
+    }
+    state.inner = weir::inherit<Inner>({before.config.inner, before.state.inner, before.now},
+                                       {after.config.inner, after.now}, how);
+    return state;
+  }
+  static void inherit_room(const Config& config, State& state, Instant now, Room had, Inherit how) {
+    weir::inherit_room<Inner>(config.inner, state.inner, now, had, how);
   }
 
   static Cost bound(const Config& config, Span length, Cost largest) noexcept {

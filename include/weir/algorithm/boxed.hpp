@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "weir/algorithm/concept.hpp"
+#include "weir/algorithm/inherit.hpp"
 
 namespace weir {
 
@@ -49,6 +49,9 @@ struct Boxed {
   static std::optional<Span> own_wait(const Config& config, Cost cost) noexcept {
     return Inner::own_wait(config, cost);
   }
+  static Span least_wait(const Config& config, Cost cost) noexcept requires Delaying<Inner> {
+    return Inner::least_wait(config, cost);
+  }
   static Instant earliest(const Config& config, const State& state, Instant now,
                           Cost cost) noexcept {
     return Inner::earliest(config, state.get(), now, cost);
@@ -78,6 +81,16 @@ struct Boxed {
     auto* kept = state.get_if();
     return kept ? Inner::refund(config, *kept, now, units) : 0;
   }
+  static State inherit(const Kept<Boxed>& before, const Successor<Boxed>& after, Inherit how) {
+    State state;
+    state.open() = weir::inherit<Inner>({before.config, before.state.get(), before.now},
+                                        {after.config, after.now}, how);
+    return state;
+  }
+  static void inherit_room(const Config& config, State& state, Instant now, Room had, Inherit how) {
+    weir::inherit_room<Inner>(config, state.open(), now, had, how);
+  }
+
   static Cost bound(const Config& config, Span length, Cost largest) noexcept {
     return Inner::bound(config, length, largest);
   }

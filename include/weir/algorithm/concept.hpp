@@ -101,6 +101,22 @@ concept Punishing = requires(const typename M::Config& config, typename M::State
   { M::refuse(config, state, now, patience, cost) } -> std::same_as<void>;
 };
 
+/// An algorithm of which some costs always have to wait, however long nobody came: it also says how
+/// long at least. With less patience such a request is impossible.
+template <typename M>
+concept Delaying = requires(const typename M::Config& config, Cost cost) {
+  { M::least_wait(config, cost) } -> std::same_as<Span>;
+};
+
+template <Algorithm M>
+constexpr Span least_wait(const typename M::Config& config, Cost cost) noexcept {
+  if constexpr (Delaying<M>) {
+    return M::least_wait(config, cost);
+  } else {
+    return Span{0};
+  }
+}
+
 /// How long this request may wait: the caller's patience, and no longer than the limit's own.
 constexpr Span patience_of(const Request& request, std::optional<Span> own) noexcept {
   if (!request.patience) return own.value_or(Span{0});
@@ -119,6 +135,7 @@ constexpr Ruling judge(const typename M::Config& config, const typename M::State
   assert(request.cost >= 0);
   if (request.cost > M::capacity(config)) return {Verdict::impossible, never};
   const Span patience = patience_of(request, M::own_wait(config, request.cost));
+  if (patience < least_wait<M>(config, request.cost)) return {Verdict::impossible, never};
   const Instant ready_at = M::earliest(config, state, request.now, request.cost);
   if (ready_at - request.now > patience) return {Verdict::denied, ready_at - patience};
   return {ready_at == request.now ? Verdict::granted : Verdict::deferred, ready_at};
@@ -202,6 +219,24 @@ Cost cancel(const typename M::Config& config, typename M::State& state, Instant 
   if (now > grant.acts_at || grant.cost <= 0) return 0;
   if (grant.turn == Turn::joint && !stands_at<M>(config, state, grant.marks.data())) return 0;
   return M::cancel(config, state, now, grant, grant.marks.data());
+}
+
+/// Units of an earlier grant that were never used, and what was charged since.
+struct Unused {
+  Cost units;
+  Cost since;
+};
+
+/// Gives such units back, though the grant's instant has passed; returns how many. All of them only
+/// where nothing was charged since, or the algorithm knows how many do no harm.
+template <Algorithm M>
+constexpr Cost give_back_unused(const typename M::Config& config, typename M::State& state,
+                                Instant now, Unused unused) noexcept {
+  if constexpr (requires { M::give_back_unused(config, state, now, unused); }) {
+    return M::give_back_unused(config, state, now, unused);
+  } else {
+    return unused.since == 0 ? M::refund(config, state, now, unused.units) : 0;
+  }
 }
 
 }  // namespace weir

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "weir/algorithm/concept.hpp"
+#include "weir/algorithm/inherit.hpp"
 
 namespace weir {
 
@@ -101,6 +101,15 @@ struct FixedWindow {
     const Cost back = std::min(units, state.used);
     state.used -= back;
     return back;
+  }
+
+  /// The same window, where the period stays.
+  static constexpr State inherit(const Kept<FixedWindow>& before,
+                                 const Successor<FixedWindow>& after, Inherit how) noexcept {
+    const State at = seen(before.config, before.state, before.now);
+    const Cost used = inherited_use(at.used, {before.config.limit, after.config.limit}, how);
+    if (used == 0) return {};
+    return {window_of(std::max(after.now, at.window), after.config.period), used};
   }
 
   static constexpr Cost bound(const Config& config, Span length, Cost) noexcept {

@@ -2,22 +2,31 @@
 #pragma once
 
 #include <algorithm>
+#include <limits>
 
-#include "weir/algorithm/concept.hpp"
+#include "weir/algorithm/inherit.hpp"
 
 namespace weir {
 
 /// Generic cell rate algorithm: a token bucket kept as the instant at which it will be full again.
 ///
-/// Bound    less than burst + length / interval in any half-open window, rounded up to whole units
+/// Bound    less than burst + length / interval in any half-open window, rounded up to whole units;
+///          where costs are paid over time, the largest cost in place of a lesser burst
 /// Memory   16 bytes a key
 /// Refusal  leaves the state as it was
 /// Source   ITU-T I.371, virtual scheduling; a bucket refilled lazily grants the same requests
 struct Gcra {
+  /// What becomes of a cost above the burst.
+  enum class Oversize : std::uint8_t {
+    impossible,     ///< the verdict, whatever the patience
+    pay_over_time,  ///< it acts when all of its units are paid, and needs the patience for that
+  };
+
   struct Config {
-    Interval interval;  ///< one unit of cost is repaid in this long
-    Cost burst = 1;     ///< units granted at once after a rest
-    FineSpan capacity;  ///< interval * burst
+    Interval interval;     ///< one unit of cost is repaid in this long
+    Cost burst = 1;        ///< units granted at once after a rest
+    FineSpan capacity;     ///< interval * burst
+    Cost largest = burst;  ///< the largest cost that is taken: above the burst, paid over time
     bool operator==(const Config&) const = default;
   };
 
@@ -31,6 +40,7 @@ struct Gcra {
     Cost count;
     Span period;
     Cost burst;
+    Oversize oversize = Oversize::impossible;
   };
 
   /// `count` units in each `period`, `burst` of them at once. Errors:
@@ -48,7 +58,12 @@ struct Gcra {
       return ConfigError::too_fast;
     }
     const Interval interval(Interval::Rate{wanted.count, wanted.period});
-    return configure(interval, wanted.burst, longest_span, std::int64_t{1} << 53);
+    constexpr std::int64_t largest_rest = std::int64_t{1} << 53;
+    auto config = configure(interval, wanted.burst, longest_span, largest_rest);
+    if (!config || wanted.oversize == Oversize::impossible) return config;
+    Config above = *config;
+    above.largest = largest_within(interval, longest_span, largest_rest);
+    return above;
   }
 
   /// The same from an interval, within the given bounds.
@@ -64,14 +79,29 @@ struct Gcra {
     return Config{interval, burst, capacity};
   }
 
+  /// The most units whose time keeps within the bounds.
+  static constexpr Cost largest_within(const Interval& interval, Span longest,
+                                       std::int64_t largest_rest) noexcept {
+    const Cost most =
+        interval.rest() > 0 ? largest_rest / interval.rest() : std::numeric_limits<Cost>::max();
+    return interval.units_in({longest, interval.parts() - 1}, most);
+  }
+
   /// A state that has `tokens` left at `now`. Requires 0 <= tokens <= burst.
   static constexpr State holding(const Config& config, Instant now, Cost tokens) noexcept {
     return {config.interval.add({now, 0}, config.interval.times(config.burst - tokens))};
   }
 
-  static constexpr Cost capacity(const Config& config) noexcept { return config.burst; }
+  static constexpr Cost capacity(const Config& config) noexcept { return config.largest; }
 
   static constexpr std::optional<Span> own_wait(const Config&, Cost) noexcept { return {}; }
+
+  /// What is above the burst cannot be saved up: it is always waited for.
+  static constexpr Span least_wait(const Config& config, Cost cost) noexcept {
+    if (cost <= config.burst) return Span{0};
+    const FineSpan wait = config.interval.times(cost - config.burst);
+    return wait.rest > 0 ? wait.whole + Span{1} : wait.whole;
+  }
 
   static constexpr Instant earliest(const Config& config, const State& state, Instant now,
                                     Cost cost) noexcept {
@@ -86,6 +116,10 @@ struct Gcra {
     const FineInstant start = interval.start(state.repaid_at, at);
     const FineInstant end = interval.add(start, interval.times(cost));
     const FineInstant full = interval.add({at, 0}, config.capacity);
+    if (cost > config.burst && end > full && start < full) {
+      state.repaid_at = paid_up(interval, state.repaid_at, full, cost);
+      return;
+    }
     state.repaid_at = end > full ? std::max(start, full) : end;
   }
 
@@ -115,21 +149,46 @@ struct Gcra {
     return repay(config.interval, state.repaid_at, now, units);
   }
 
-  static constexpr Cost bound(const Config& config, Span length, Cost) noexcept {
+  static constexpr Cost bound(const Config& config, Span length, Cost largest) noexcept {
     if (length <= Span{0}) return 0;
-    return config.interval.units_below({config.capacity.whole + length, config.capacity.rest});
+    const FineSpan span{config.capacity.whole + length, config.capacity.rest};
+    const Cost above = std::min(largest, config.largest) - config.burst;
+    return config.interval.units_below(span) + std::max<Cost>(above, 0);
+  }
+
+  /// What was charged since stays owed from now on, and with it the bucket is no emptier than it
+  /// would have been without these units.
+  static constexpr Cost give_back_unused(const Config& config, State& state, Instant now,
+                                         Unused unused) noexcept {
+    if (state.repaid_at <= FineInstant{now, 0}) return 0;
+    const FineSpan debt = config.interval.between({now, 0}, state.repaid_at);
+    const Cost owed = config.interval.units_in(debt, unused.since + unused.units);
+    const Cost units = std::min(unused.units, owed - unused.since);
+    return units > 0 ? refund(config, state, now, units) : 0;
+  }
+
+  static constexpr State inherit(const Kept<Gcra>& before, const Successor<Gcra>& after,
+                                 Inherit how) noexcept {
+    return {inherit_due(bucket(before.config), {before.state.repaid_at, before.now},
+                        bucket(after.config), after.now, how)};
+  }
+  static constexpr Bucket bucket(const Config& config) noexcept {
+    return {config.interval, config.burst};
   }
 
   /// Takes a grant's cost, less what was granted since, off the debt. Giving all of it back would
-  /// let newcomers act beside those who were deferred because of it, above the bound. `mark` is
-  /// where repayment stood right after the grant; grants that no step made give nothing back.
+  /// let newcomers act beside those who were deferred because of it, above the bound. A cost above
+  /// the burst goes back whole or not at all: one of those who waited behind it may be as large,
+  /// and act with nothing beside it. `mark` is where repayment stood right after the grant; grants
+  /// that no step made give nothing back.
   static constexpr Cost give_back(const Config& config, FineInstant& repaid_at, const Grant& grant,
                                   FineInstant mark) noexcept {
     const Interval& interval = config.interval;
-    if (grant.cost > config.burst || mark.whole < grant.acts_at - Span{1}) return 0;
+    if (grant.cost > config.largest || mark.whole < grant.acts_at - Span{1}) return 0;
     if (mark.rest < 0 || mark.rest >= interval.parts()) return 0;
     if (repaid_at < mark) return 0;  // this grant was cancelled or refunded before
     const Cost since = interval.units_covering(interval.between(mark, repaid_at), grant.cost);
+    if (grant.cost > config.burst && since > 0) return 0;
     const Cost units = grant.cost - since;
     repaid_at = interval.subtract(repaid_at, interval.times(units));
     return units;
@@ -145,6 +204,18 @@ struct Gcra {
     const FineSpan back = interval.times(owed);
     repaid_at = back < debt ? interval.subtract(repaid_at, back) : start;
     return owed;
+  }
+
+ private:
+  /// Where repayment stands after a cost above the burst acted at its first possible tick: when the
+  /// bucket is full, less the part of that tick which it did not need. So a queue of such costs
+  /// keeps to the rate.
+  static constexpr FineInstant paid_up(const Interval& interval, FineInstant repaid_at,
+                                       FineInstant full, Cost cost) noexcept {
+    const FineInstant before = interval.start(repaid_at, repaid_at.whole);
+    const FineInstant end = interval.add(before, interval.times(cost));
+    const FineInstant tick_earlier{full.whole - Span{1}, full.rest};
+    return end > tick_earlier && end < full ? end : full;
   }
 };
 

@@ -28,6 +28,24 @@ struct FineInstant {
   constexpr Instant tick() const noexcept { return rest > 0 ? whole + Span{1} : whole; }
 };
 
+/// A product of two 64-bit numbers.
+__extension__ using Wide = __int128;
+
+/// So much of something: 0 <= part <= whole, whole > 0.
+struct Share {
+  Wide part;
+  Wide whole;
+
+  /// That share of an amount >= 0, rounded down, with no product that could overflow. A whole of
+  /// 2^63 and more is taken as a multiple of a power of two.
+  constexpr Wide floor_of(Wide amount) const noexcept {
+    if (part == whole) return amount;
+    Share share = *this;
+    while (share.whole >= Wide{1} << 63) share = {share.part / 2, (share.whole + 1) / 2};
+    return amount / share.whole * share.part + amount % share.whole * share.part / share.whole;
+  }
+};
+
 /// The time that one unit of cost takes to be repaid: exactly period/count, as whole + rest/parts.
 class Interval {
  public:
@@ -92,9 +110,8 @@ class Interval {
 
   /// The most units whose time is strictly shorter than the span: what a half-open window holds.
   constexpr Cost units_below(FineSpan span) const noexcept {
-    __extension__ using Wide = __int128;
-    const Wide unit = Wide{whole_.count()} * parts_ + rest_;
-    const Wide length = Wide{span.whole.count()} * parts_ + span.rest;
+    const Wide unit = in_parts({whole_, rest_});
+    const Wide length = in_parts(span);
     if (length <= 0) return 0;
     const Wide units = (length - 1) / unit;
     constexpr Wide most = std::int64_t{1} << 62;
@@ -123,6 +140,23 @@ class Interval {
     const FineInstant difference =
         subtract(later, {earlier.whole.time_since_epoch(), earlier.rest});
     return {difference.whole.time_since_epoch(), difference.rest};
+  }
+
+  /// The span as a count of parts.
+  constexpr Wide in_parts(FineSpan span) const noexcept {
+    return Wide{span.whole.count()} * parts_ + span.rest;
+  }
+
+  /// The span of so many parts. Requires parts >= 0.
+  constexpr FineSpan of_parts(Wide parts) const noexcept {
+    return {Span{static_cast<std::int64_t>(parts / parts_)},
+            static_cast<std::int64_t>(parts % parts_)};
+  }
+
+  /// An instant that was kept under another interval, rounded up to a part of this one.
+  constexpr FineInstant adopt(FineInstant instant, const Interval& other) const noexcept {
+    const Wide rest = (Wide{instant.rest} * parts_ + other.parts_ - 1) / other.parts_;
+    return add({instant.whole, 0}, of_parts(rest));
   }
 
   /// Where the next unit's time begins for a request at `now`: when the earlier ones are repaid, or

@@ -92,6 +92,12 @@ struct LeakyBucket {
     return Gcra::repay(config.bucket.interval, state.drained_at, now, units);
   }
 
+  static constexpr State inherit(const Kept<LeakyBucket>& before,
+                                 const Successor<LeakyBucket>& after, Inherit how) noexcept {
+    return {inherit_due(Gcra::bucket(before.config.bucket), {before.state.drained_at, before.now},
+                        Gcra::bucket(after.config.bucket), after.now, how)};
+  }
+
   static constexpr Cost bound(const Config& config, Span length, Cost largest) noexcept {
     if (length <= Span{0}) return 0;
     return config.bucket.interval.units_below({length, 0}) + std::min(largest, capacity(config));

@@ -54,7 +54,6 @@ struct RedisCell {
     const std::int64_t interval_ns = call.period_s * ns_in_s / call.count;
     if (interval_ns == 0) return Error::too_fast;
     // The product, not most_ns / interval_ns: this runs for every call, and divisions are slow.
-    __extension__ using Wide = __int128;
     if (Wide{call.max_burst + 1} * interval_ns > most_ns) return Error::too_large;
     // Units above the burst are impossible and never multiplied; units given back are.
     if (Wide{call.quantity} * interval_ns < -most_ns) return Error::too_much_back;

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "weir/algorithm/cells.hpp"
-#include "weir/algorithm/concept.hpp"
+#include "weir/algorithm/inherit.hpp"
 
 namespace weir {
 
@@ -128,6 +128,24 @@ struct SlidingLog {
     state.size -= back;
     put_back(state, back, newest - config.period);
     return back;
+  }
+
+  /// What was used counts as used now, so a window forgets it one period from here. There may be
+  /// more entries than the limit after.
+  static State inherit(const Kept<SlidingLog>& before, const Successor<SlidingLog>& after,
+                       Inherit how) {
+    const State& was = before.state;
+    const Cost inside = was.size - left_by(before.config, was, before.now);
+    const Cost used = inherited_use(inside, {before.config.limit, after.config.limit}, how);
+    State state;
+    if (used == 0) return state;
+    const Instant at = was.size > 0 ? std::max(after.now, was[was.size - 1]) : after.now;
+    state.ring = Cells(static_cast<std::size_t>(used));
+    state.size = static_cast<std::uint32_t>(used);
+    for (std::uint32_t unit = 0; unit < state.size; ++unit) {
+      state.ring[unit] = at.time_since_epoch().count();
+    }
+    return state;
   }
 
   static constexpr Cost bound(const Config& config, Span length, Cost) noexcept {

@@ -136,6 +136,22 @@ struct SlidingWindow {
     return back;
   }
 
+  /// What was used counts as used now, so a window forgets it one period from here.
+  static State inherit(const Kept<SlidingWindow>& before, const Successor<SlidingWindow>& after,
+                       Inherit how) {
+    const Ring ring(before.config, before.state);
+    const std::int64_t part = std::max(part_of(before.config, before.now), ring.newest);
+    const Limits limits{before.config.limit, after.config.limit};
+    const Cost used = inherited_use(ring.counted_at(part), limits, how);
+    State state;
+    if (used == 0) return state;
+    const Instant at = std::max(after.now, start_of(before.config, part));
+    state.newest = start_of(after.config, part_of(after.config, at));
+    state.counts = Cells(static_cast<std::size_t>(after.config.counted));
+    cell(after.config, state, part_of(after.config, at)) = used;
+    return state;
+  }
+
   static constexpr Cost bound(const Config& config, Span length, Cost) noexcept {
     if (length <= Span{0}) return 0;
     constexpr Cost most = std::int64_t{1} << 62;

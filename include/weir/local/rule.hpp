@@ -21,6 +21,8 @@ struct Rule {
   bool named;  ///< by the operator, rather than by a request
   /// The memory that a state can come to own beside itself.
   std::size_t state_bytes_elsewhere = limit.largest_state_bytes() - sizeof(Limit::State);
+  /// Rules that follow each other on the same keys (Table::succeed) are of one family.
+  std::uint32_t family = id;
 };
 
 /// Every rule that a process knows. Rules live as long as the registry.

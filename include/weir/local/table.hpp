@@ -101,6 +101,21 @@ class Table {
   /// Forgets the key; false where nothing was kept. Shared states are not forgotten for one key.
   bool reset(const Subject& subject);
 
+  /// How the states of one rule go over to another of its family.
+  struct Succession {
+    const Rule& from;
+    const Rule& to;
+    Inherit how;
+    Instant now;
+  };
+  /// All of them, at one instant for the whole table, when `publish` is called: it tells those who
+  /// ask which rule to name from then on, must be quick and leave the table alone. What is asked
+  /// under `from` after that begins anew. A key that is fresh then is as one never seen.
+  void succeed(const Succession& succession, const std::function<void()>& publish);
+  /// One key's alone; false, with nothing published, where there is no room for its state.
+  bool succeed(std::string_view key, const Succession& succession,
+               const std::function<void()>& publish);
+
   /// Drops fresh states, looking at up to `budget` states; for a host that is idle.
   void sweep(Instant now, std::size_t budget);
 

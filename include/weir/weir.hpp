@@ -1,0 +1,15 @@
+// All of weir for limits inside one process. Asio's completion tokens are apart, in
+// weir/local/asio.hpp, since they need Asio.
+#pragma once
+
+#include "weir/algorithm/pacer.hpp"
+#include "weir/algorithm/warm_up.hpp"
+#include "weir/duration.hpp"
+#include "weir/limit.hpp"
+#include "weir/local/clock.hpp"
+#include "weir/local/clocks.hpp"
+#include "weir/local/keyed_limiter.hpp"
+#include "weir/local/keyed_token_bucket.hpp"
+#include "weir/local/lease.hpp"
+#include "weir/local/limiter.hpp"
+#include "weir/local/table.hpp"
