@@ -25,14 +25,15 @@ class Finding(NamedTuple):
 MAY_INCLUDE = {
     "vocabulary": (),
     "algorithm": ("vocabulary",),
+    "overload": ("vocabulary",),
     "limit": ("vocabulary", "algorithm"),
-    "local": ("vocabulary", "algorithm", "limit"),
-    "weir": ("vocabulary", "algorithm", "limit", "local"),
+    "local": ("vocabulary", "algorithm", "overload", "limit"),
+    "weir": ("vocabulary", "algorithm", "overload", "limit", "local"),
     "wire": ("vocabulary",),
     "redis": ("vocabulary", "algorithm", "limit", "wire"),
     "module": ("vocabulary", "algorithm", "limit"),
     "server": ("vocabulary", "algorithm", "limit", "local", "wire", "redis"),
-    "cli": ("vocabulary", "algorithm", "limit", "wire", "server"),
+    "cli": ("vocabulary", "algorithm", "overload", "limit", "wire", "server"),
 }
 
 # Only these name other people's libraries and the operating system ...
@@ -64,7 +65,7 @@ _INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.MULTILINE)
 
 
 # Public headers that lie beside the part they belong to.
-PART_OF_HEADER = {"duration": "limit"}
+PART_OF_HEADER = {"duration": "limit", "steady_instant": "vocabulary"}
 
 
 def part_of(path: str) -> str | None:
@@ -139,7 +140,8 @@ BANS = (
     Ban(_NOT_A_MEMBER + r"s?rand\s*\(", "std::mt19937_64 with a fixed seed that is printed"),
     Ban(r"\brandom_device\b", "a fixed seed that is printed", where=("test/", "bench/")),
     Ban(r"_clock::now\s*\(", "the time that the host tells",
-        where=("include/weir/algorithm/", "include/weir/limit.hpp", "include/weir/vocabulary.hpp",
+        where=("include/weir/algorithm/", "include/weir/overload/", "include/weir/limit.hpp",
+               "include/weir/vocabulary.hpp", "include/weir/steady_instant.hpp",
                "src/limit/", "src/wire/")),
     Ban(r"\b(sleep_for|sleep_until|usleep|nanosleep)\s*\(|" + _NOT_A_MEMBER + r"sleep\s*\(",
         "manual time; only a test of a real server may sleep",

@@ -3,7 +3,7 @@
 
 #include <optional>
 
-#include "weir/local/steady_instant.hpp"
+#include "weir/steady_instant.hpp"
 
 namespace weir {
 

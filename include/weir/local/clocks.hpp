@@ -8,8 +8,8 @@
 #include <cstdint>
 #include <ctime>
 
-#include "weir/local/steady_instant.hpp"
 #include "weir/local/tsc_timeline.hpp"
+#include "weir/steady_instant.hpp"
 
 namespace weir {
 

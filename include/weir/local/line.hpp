@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "weir/algorithm/concept.hpp"
-#include "weir/local/steady_instant.hpp"
+#include "weir/steady_instant.hpp"
 
 namespace weir {
 

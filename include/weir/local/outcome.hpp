@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "weir/local/steady_instant.hpp"
+#include "weir/steady_instant.hpp"
 #include "weir/vocabulary.hpp"
 
 namespace weir {

@@ -6,7 +6,7 @@
 #include <cstdint>
 
 #include "weir/algorithm/gcra.hpp"
-#include "weir/local/steady_instant.hpp"
+#include "weir/steady_instant.hpp"
 
 namespace weir {
 

@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <optional>
 
-#include "weir/local/steady_instant.hpp"
 #include "weir/local/tsc_scale.hpp"
+#include "weir/steady_instant.hpp"
 
 namespace weir {
 
