@@ -31,6 +31,12 @@ enum class Priority : std::uint8_t {
 };
 inline constexpr std::size_t priorities = 4;
 
+/// A call that asks to be let in.
+struct Entry {
+  std::int64_t weight = 1;  ///< of what the service can do at once; >= 1
+  Priority priority = Priority::normal;
+};
+
 /// One call that has ended, as estimators and breakers see it.
 struct CallSample {
   SteadyInstant ended_at{};
