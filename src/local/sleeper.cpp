@@ -6,7 +6,7 @@
 
 namespace weir {
 
-void Sleeper::sleep(std::chrono::nanoseconds left) {
+void WakeSignal::sleep(std::chrono::nanoseconds left) {
   std::unique_lock lock(mutex_);
   if (woken_ == Woken::no) {
     const auto nap = WakeUps::nap(left);

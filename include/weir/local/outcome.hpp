@@ -12,8 +12,9 @@ namespace weir {
 enum class Refusal : std::uint8_t {
   none,
   limit,      ///< it would be taken at ready_at, or never (impossible)
-  line_full,  ///< as many wait as may
+  line_full,  ///< as many wait as may, and who would be served last is turned away
   stopped,    ///< the caller was stopped while it waited, and its place was given back
+  timed_out,  ///< the same, when its time was over
 };
 
 /// The answer to one request. True where it was taken.

@@ -1,0 +1,95 @@
+// How fast is a gate that holds a place for each call? One call enters and leaves. The first lines
+// are what nothing can be faster than here, two increments of an atomic word, and what the standard
+// library has. Ratios to the increments, taken in one run, are what to compare.
+#include <benchmark/benchmark.h>
+
+#include <atomic>
+#include <mutex>
+#include <semaphore>
+
+#include "weir/local/concurrency.hpp"
+
+namespace weir {
+namespace {
+
+void two_increments(benchmark::State& state) {
+  static std::atomic<std::uint64_t> word{0};
+  for (auto _ : state) {
+    word.fetch_add(1, std::memory_order_acq_rel);
+    word.fetch_sub(1, std::memory_order_acq_rel);
+  }
+}
+BENCHMARK(two_increments);
+BENCHMARK(two_increments)->Threads(2);
+
+void counting_semaphore(benchmark::State& state) {
+  static std::counting_semaphore<> semaphore(1000);
+  for (auto _ : state) {
+    if (!semaphore.try_acquire()) state.SkipWithError("refused");
+    semaphore.release();
+  }
+}
+BENCHMARK(counting_semaphore);
+BENCHMARK(counting_semaphore)->Threads(2);
+
+void mutex(benchmark::State& state) {
+  static std::mutex one;
+  for (auto _ : state) {
+    const std::lock_guard lock(one);
+    benchmark::ClobberMemory();
+  }
+}
+BENCHMARK(mutex);
+BENCHMARK(mutex)->Threads(2);
+
+template <typename Limit>
+void enter_and_leave(benchmark::State& state, Limit& limit) {
+  for (auto _ : state) {
+    auto permit = limit.try_enter();
+    if (!permit) [[unlikely]] {
+      state.SkipWithError("refused");
+      break;
+    }
+    permit.end(CallEnd::success);
+  }
+}
+
+template <typename Limit>
+void refuse(benchmark::State& state, Limit& limit) {
+  const auto held = limit.try_enter();
+  for (auto _ : state) {
+    if (limit.try_enter()) [[unlikely]] {
+      state.SkipWithError("let in");
+      break;
+    }
+  }
+}
+
+void limit_lets_in(benchmark::State& state) {
+  static ConcurrencyLimit limit({.limit = 1000});
+  enter_and_leave(state, limit);
+}
+BENCHMARK(limit_lets_in);
+BENCHMARK(limit_lets_in)->Threads(2);
+
+void limit_refuses(benchmark::State& state) {
+  ConcurrencyLimit limit({.limit = 1});
+  refuse(state, limit);
+}
+BENCHMARK(limit_refuses);
+
+/// Hears of each call, and so two clock readings are in it.
+struct Count {
+  std::int64_t* calls;
+  void operator()(const CallSample&) const noexcept { ++*calls; }
+};
+void limit_lets_in_and_tells(benchmark::State& state) {
+  std::int64_t calls = 0;
+  BasicConcurrencyLimit<DefaultClock, Count> limit({.limit = 1000}, {}, {&calls});
+  enter_and_leave(state, limit);
+  if (calls == 0) state.SkipWithError("told nothing");
+}
+BENCHMARK(limit_lets_in_and_tells);
+
+}  // namespace
+}  // namespace weir

@@ -1,0 +1,272 @@
+// A circuit breaker for the threads of a process.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <mutex>
+#include <stdexcept>
+#include <string>
+#include <type_traits>
+#include <utility>
+
+#include "weir/local/clocks.hpp"
+#include "weir/overload/circuit_breaker.hpp"
+
+namespace weir {
+
+/// A circuit has turned.
+struct CircuitChange {
+  Circuit from = Circuit::closed;
+  Circuit to = Circuit::closed;
+  SteadyInstant at{};
+};
+
+/// Hears of every turn of a circuit: listener(change), outside the lock and in the order of the
+/// turns, in the thread of one whose call turned it. This one hears nothing and costs nothing.
+struct SilentOnChanges {
+  void operator()(const CircuitChange&) const noexcept {}
+};
+
+/// A circuit breaker; see Breaker for what opens and closes it.
+///
+///   try_enter      let in, or refused; returns a Pass, which is told how the call ended
+///   force_open     lets nothing in, until force_close() or reset()
+///   force_close    lets all in and counts nothing, until force_open() or reset()
+///   reset          closed, nothing counted, and by itself from here on
+///   state          closed, open, half_open
+///   standing       the same, the counts of its window and the probes under way
+///
+/// A listener may call any verb. While it works others do not wait for it: what they turn is told
+/// by the thread that is telling already. Of 16 turns that wait to be told, the last and those that
+/// come then are told as one.
+///
+/// Bound    as Breaker's: counted from outside, at any instant and by any number of threads
+/// Memory   3 kB
+/// Threads  safe from any thread; not to be destroyed while a pass is out
+/// Cost     closed: a load to enter, a lock for the end; else a lock for each. The clock once each
+/// Errors   the constructor throws std::invalid_argument and names the setting
+/// Requires a listener that does not throw
+template <typename Clock = DefaultClock, typename Listener = SilentOnChanges>
+class BasicCircuitBreaker {
+ public:
+  using Settings = Breaker::Settings;
+
+  /// Why a call was not let in.
+  struct Refused {
+    Circuit circuit = Circuit::closed;  ///< open, or half_open with all its probes under way
+    SteadyInstant since{};              ///< it is so
+    SteadyInstant ready_at{};  ///< when to ask again; now, where others' calls or hands decide
+  };
+
+  /// One call that asked. True where it was let in. Destroyed before its end was told, it tells
+  /// nothing: CallEnd::ignored.
+  ///
+  /// Threads  one at a time, as any value
+  /// Requires the breaker to outlive it
+  class [[nodiscard]] Pass {
+   public:
+    Pass(Pass&& other) noexcept
+        : breaker_(std::exchange(other.breaker_, nullptr)),
+          ticket_(std::exchange(other.ticket_, 0)),
+          entered_at_(other.entered_at_),
+          refused_(other.refused_) {}
+    Pass& operator=(Pass&& other) noexcept {
+      if (this == &other) return *this;
+      withdraw();
+      breaker_ = std::exchange(other.breaker_, nullptr);
+      ticket_ = std::exchange(other.ticket_, 0);
+      entered_at_ = other.entered_at_;
+      refused_ = other.refused_;
+      return *this;
+    }
+    ~Pass() { withdraw(); }
+
+    explicit operator bool() const noexcept { return ticket_ != 0; }
+    /// Of a pass that was not let in.
+    const Refused& refused() const noexcept { return refused_; }
+
+    /// The call ended. Once: later ends tell nothing.
+    void end(CallEnd end) noexcept {
+      if (breaker_ != nullptr) this->end(end, breaker_->clock_.now());
+    }
+    void end(CallEnd end, SteadyInstant now) noexcept {
+      if (auto* breaker = std::exchange(breaker_, nullptr)) {
+        breaker->observe(ticket_, {.ended_at = now, .latency = now - entered_at_, .end = end});
+      }
+    }
+
+    /// It never ran: something further in refused it.
+    void withdraw() noexcept {
+      if (auto* breaker = std::exchange(breaker_, nullptr)) breaker->withdraw(ticket_);
+    }
+
+    /// Calls it and ends with it: a failure where it throws, else a success.
+    template <typename Function>
+    decltype(auto) call(Function&& function) {
+      struct End {
+        Pass& pass;
+        int exceptions = std::uncaught_exceptions();
+        ~End() {
+          const bool threw = std::uncaught_exceptions() > exceptions;
+          pass.end(threw ? CallEnd::failure : CallEnd::success);
+        }
+      };
+      const End end{*this};
+      return std::forward<Function>(function)();
+    }
+
+   private:
+    friend BasicCircuitBreaker;
+
+    Pass(BasicCircuitBreaker& breaker, Breaker::Ticket ticket, SteadyInstant now) noexcept
+        : breaker_(&breaker), ticket_(ticket), entered_at_(now) {}
+    explicit Pass(const Refused& refused) noexcept : refused_(refused) {}
+
+    BasicCircuitBreaker* breaker_ = nullptr;  ///< until the end is told
+    Breaker::Ticket ticket_ = 0;
+    SteadyInstant entered_at_{};
+    Refused refused_{};
+  };
+
+  explicit BasicCircuitBreaker(const Settings& settings, Clock clock = {}, Listener listener = {})
+      : config_(configured(settings)), clock_(std::move(clock)), listener_(std::move(listener)) {}
+
+  BasicCircuitBreaker(const BasicCircuitBreaker&) = delete;
+  BasicCircuitBreaker& operator=(const BasicCircuitBreaker&) = delete;
+
+  Pass try_enter(const Entry& entry = {}) { return try_enter(entry, clock_.now()); }
+  Pass try_enter(const Entry&, SteadyInstant now) {
+    // Who reads a ticket that is just being withdrawn has come before it was.
+    const Breaker::Ticket ticket = closed_ticket_.load(std::memory_order_relaxed);
+    if (ticket != 0) [[likely]]
+      return Pass(*this, ticket, now);
+    return try_enter_slowly(now);
+  }
+
+  void force_open() { force_open(clock_.now()); }
+  void force_open(SteadyInstant now) {
+    change([&] { Breaker::open(state_, now); });
+  }
+  void force_close() { force_close(clock_.now()); }
+  void force_close(SteadyInstant now) {
+    change([&] { Breaker::close(state_, now); });
+  }
+  void reset() { reset(clock_.now()); }
+  void reset(SteadyInstant now) {
+    change([&] { Breaker::reset(state_, now); });
+  }
+
+  Circuit state() const {
+    const std::lock_guard lock(mutex_);
+    return state_.circuit;
+  }
+  Breaker::Standing standing() const { return standing(clock_.now()); }
+  Breaker::Standing standing(SteadyInstant now) const {
+    const std::lock_guard lock(mutex_);
+    return Breaker::standing(config_, state_, now);
+  }
+
+  const Clock& clock() const noexcept { return clock_; }
+  const Listener& listener() const noexcept { return listener_; }
+
+ private:
+  static constexpr bool listens = !std::is_same_v<Listener, SilentOnChanges>;
+
+  /// Turns that wait to be told.
+  struct Told {
+    static constexpr std::size_t most = 16;
+
+    void push(const CircuitChange& change) noexcept {
+      if (count == most) {
+        CircuitChange& last = waiting[(first + count - 1) % most];
+        last = {last.from, change.to, change.at};
+      } else {
+        waiting[(first + count++) % most] = change;
+      }
+    }
+    CircuitChange pop() noexcept {
+      const CircuitChange change = waiting[first];
+      first = (first + 1) % most;
+      --count;
+      return change;
+    }
+
+    std::array<CircuitChange, most> waiting{};
+    std::size_t first = 0;
+    std::size_t count = 0;
+    bool telling = false;  ///< some thread is at it
+  };
+  struct Nothing {};
+
+  static Breaker::Config configured(const Settings& settings) {
+    const auto config = Breaker::configure(settings);
+    if (config) return *config;
+    throw std::invalid_argument(std::string("circuit breaker: ") + config.error().setting +
+                                ": expected " + config.error().expected);
+  }
+
+  [[gnu::noinline]] Pass try_enter_slowly(SteadyInstant now) {
+    Breaker::Answer answer;
+    Refused refused;
+    change([&] {
+      answer = Breaker::enter(config_, state_, now);
+      refused = {state_.circuit, state_.since, answer.ready_at};
+    });
+    return answer.ticket != 0 ? Pass(*this, answer.ticket, now) : Pass(refused);
+  }
+
+  void observe(Breaker::Ticket ticket, const CallSample& sample) noexcept {
+    change([&] { Breaker::observe(config_, state_, ticket, sample); });
+  }
+
+  void withdraw(Breaker::Ticket ticket) noexcept {
+    // Of a closed circuit there is nothing to give back.
+    if (closed_ticket_.load(std::memory_order_relaxed) == ticket) return;
+    const SteadyInstant now = clock_.now();
+    change([&] { Breaker::withdraw(config_, state_, ticket, now); });
+  }
+
+  /// Does it under the lock, and tells of a turn outside of it.
+  template <typename Step>
+  void change(Step&& step) {
+    std::unique_lock lock(mutex_);
+    const Circuit before = state_.circuit;
+    step();
+    if (state_.closed_ticket != closed_ticket_.load(std::memory_order_relaxed)) [[unlikely]] {
+      closed_ticket_.store(state_.closed_ticket, std::memory_order_relaxed);
+    }
+    if constexpr (listens) {
+      if (state_.circuit == before) [[likely]]
+        return;
+      told_.push({before, state_.circuit, state_.since});
+      tell(lock);
+    }
+  }
+
+  [[gnu::noinline]] void tell(std::unique_lock<std::mutex>& lock) noexcept {
+    if (std::exchange(told_.telling, true)) return;
+    while (told_.count > 0) {
+      const CircuitChange change = told_.pop();
+      lock.unlock();
+      listener_(change);
+      lock.lock();
+    }
+    told_.telling = false;
+  }
+
+  std::atomic<Breaker::Ticket> closed_ticket_{Breaker::State{}.closed_ticket};
+  Breaker::Config config_;
+  [[no_unique_address]] Clock clock_;
+  [[no_unique_address]] Listener listener_;
+  mutable std::mutex mutex_;
+  Breaker::State state_;
+  [[no_unique_address]] std::conditional_t<listens, Told, Nothing> told_;
+};
+
+/// `weir::CircuitBreaker breaker({.error_ratio = 0.5, .minimum_calls = 20});`
+using CircuitBreaker = BasicCircuitBreaker<>;
+
+}  // namespace weir
