@@ -107,6 +107,14 @@ Cost KeyedLimits::refund(std::string_view key, SteadyInstant now, Cost units) {
   });
 }
 
+void KeyedLimits::withdraw(std::string_view key, SteadyInstant now, Cost units,
+                           const Outcome& granted) {
+  if (units <= 0) return;
+  const Rule& rule = rule_for(key);  // under another one since, it is somebody else's state
+  store_->table().withdraw({&rule, key}, Ticks::ticks(now),
+                           {units, Ticks::ticks(granted.ready_at)});
+}
+
 bool KeyedLimits::reset(std::string_view key) {
   return under_rule(key, [&](const Rule& rule) { return store_->table().reset({&rule, key}); });
 }

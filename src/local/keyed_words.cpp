@@ -326,6 +326,30 @@ Cost KeyedWords::refund(std::uint64_t name, SteadyInstant now, Cost units) {
   return own->bucket->refund(now, units);
 }
 
+void KeyedWords::withdraw(std::uint64_t name, SteadyInstant now, Cost units,
+                          const Outcome& granted) noexcept {
+  if (units <= 0) return;
+  Override* own = nullptr;
+  {
+    District& district = district_of(name);
+    const HoldDistrict hold(district);
+    own = override_of(name);
+    if (!own) {
+      const Found found = find_held(district, name);
+      if (!found) return;
+      const HoldLine held(*found.line);
+      const Config config = config_at(numbers_at(hold.header()));
+      std::uint64_t& word = found.line->words[found.slot];
+      Gcra::State state = state_of(load(word));
+      const auto tick = [&](SteadyInstant at) { return instant(tick_of(config.scale, at)); };
+      Gcra::withdraw(config.bucket, state, tick(now), {units, tick(granted.ready_at)});
+      store(word, std::max<std::uint64_t>(tick_of(state.repaid_at.whole), 1));
+      return;
+    }
+  }
+  own->bucket->withdraw(now, units, granted);
+}
+
 bool KeyedWords::reset(std::uint64_t name, SteadyInstant now) {
   Override* own = nullptr;
   {

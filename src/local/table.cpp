@@ -180,6 +180,13 @@ Cost Table::refund(const Subject& subject, Instant now, Cost units) {
   });
 }
 
+void Table::withdraw(const Subject& subject, Instant now, const Withdrawal& withdrawal) {
+  with(subject, now, [&](const auto& config, Held held, Instant at) {
+    if (held.shared || held.turn == Turn::joint) return;
+    Machine::withdraw(config, *held.first, at, withdrawal);
+  });
+}
+
 bool Table::reset(const Subject& subject) {
   const std::uint64_t hash = hash_of(subject);
   Shard& shard = shard_of(hash);

@@ -120,6 +120,14 @@ struct AllOf {
     });
   }
 
+  static void withdraw(const Config& config, State& state, Instant now,
+                       const Withdrawal& withdrawal) noexcept requires Withdrawable<Term> {
+    if (state.terms.size() != config.terms.size()) return;
+    for (std::size_t at = 0; at < config.terms.size(); ++at) {
+      Term::withdraw(config.terms[at], state.terms[at], now, withdrawal);
+    }
+  }
+
   /// Limit for limit, in the order they are written; where there are more or fewer than before,
   /// what is left of the scarcest is left of each.
   static State inherit(const Kept<AllOf>& before, const Successor<AllOf>& after, Inherit how) {

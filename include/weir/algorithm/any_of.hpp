@@ -87,6 +87,13 @@ struct AnyOf {
       return kept ? M::refund(chosen, *kept, now, units) : Cost{0};
     });
   }
+  static void withdraw(const Config& config, State& state, Instant now,
+                       const Withdrawal& withdrawal) noexcept requires(Withdrawable<Ms>&&...) {
+    visit(config, [&]<typename M>(Tag<M>, const auto& chosen) {
+      auto* kept = std::get_if<typename M::State>(&state);
+      if (kept) M::withdraw(chosen, *kept, now, withdrawal);
+    });
+  }
   static Cost give_back_unused(const Config& config, State& state, Instant now,
                                Unused unused) noexcept {
     return visit(config, [&]<typename M>(Tag<M>, const auto& chosen) {

@@ -78,6 +78,12 @@ struct Block {
     return Inner::refund(config.inner, state.inner, now, units);
   }
 
+  /// Who was shut out meanwhile stays so.
+  static void withdraw(const Config& config, State& state, Instant now,
+                       const Withdrawal& withdrawal) noexcept requires Withdrawable<Inner> {
+    Inner::withdraw(config.inner, state.inner, now, withdrawal);
+  }
+
   /// Who is shut out stays so, unless nothing counts.
   static State inherit(const Kept<Block>& before, const Successor<Block>& after, Inherit how) {
     State state;

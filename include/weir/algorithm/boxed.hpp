@@ -81,6 +81,10 @@ struct Boxed {
     auto* kept = state.get_if();
     return kept ? Inner::refund(config, *kept, now, units) : 0;
   }
+  static void withdraw(const Config& config, State& state, Instant now,
+                       const Withdrawal& withdrawal) noexcept requires Withdrawable<Inner> {
+    if (auto* kept = state.get_if()) Inner::withdraw(config, *kept, now, withdrawal);
+  }
   static State inherit(const Kept<Boxed>& before, const Successor<Boxed>& after, Inherit how) {
     State state;
     state.open() = weir::inherit<Inner>({before.config, before.state.get(), before.now},

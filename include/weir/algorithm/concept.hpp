@@ -221,6 +221,23 @@ Cost cancel(const typename M::Config& config, typename M::State& state, Instant 
   return M::cancel(config, state, now, grant, grant.marks.data());
 }
 
+/// Units that were granted at an instant, to who did not act after all: something else refused it.
+struct Withdrawal {
+  Cost units;
+  Instant taken_at;
+};
+
+/// An algorithm that can take such units back at any later time, whoever was granted since:
+///
+///   withdraw   leaves no less charged than had they never been taken, and just that where it is
+///              asked at the instant of the grant; what flows between the two may stay charged.
+///              Requires that nobody was granted at a later instant than `now`.
+template <typename M>
+concept Withdrawable = requires(const typename M::Config& config, typename M::State& state,
+                                Instant now, const Withdrawal& withdrawal) {
+  { M::withdraw(config, state, now, withdrawal) } -> std::same_as<void>;
+};
+
 /// Units of an earlier grant that were never used, and what was charged since.
 struct Unused {
   Cost units;

@@ -103,6 +103,12 @@ struct FixedWindow {
     return back;
   }
 
+  /// A grant is counted apart, in its own window.
+  static constexpr void withdraw(const Config& config, State& state, Instant now,
+                                 const Withdrawal& withdrawal) noexcept {
+    static_cast<void>(cancel(config, state, now, {withdrawal.units, withdrawal.taken_at}, nullptr));
+  }
+
   /// The same window, where the period stays.
   static constexpr State inherit(const Kept<FixedWindow>& before,
                                  const Successor<FixedWindow>& after, Inherit how) noexcept {

@@ -167,6 +167,26 @@ struct Gcra {
     return units > 0 ? refund(config, state, now, units) : 0;
   }
 
+  /// Without these units the bucket may have been full since, and what flowed meanwhile lost: as
+  /// much stays charged.
+  static constexpr void withdraw(const Config& config, State& state, Instant now,
+                                 const Withdrawal& withdrawal) noexcept {
+    take_back(config, state.repaid_at, now, withdrawal);
+  }
+  static constexpr void take_back(const Config& config, FineInstant& repaid_at, Instant now,
+                                  const Withdrawal& withdrawal) noexcept {
+    if (repaid_at.tick() < now) return;             // nothing is owed
+    if (withdrawal.units > config.largest) return;  // granted under other numbers
+    const Interval& interval = config.interval;
+    const FineSpan price = interval.times(withdrawal.units);
+    Span flowed = std::max(now - withdrawal.taken_at, Span{0});
+    if (flowed > Span{0}) flowed += Span{1};  // a fraction of a tick before it counted too
+    if (flowed > price.whole) return;
+    const FineInstant without = interval.subtract(repaid_at, price);
+    const FineInstant owed = interval.start(interval.add(without, {flowed, 0}), now);
+    repaid_at = std::min(repaid_at, owed);
+  }
+
   static constexpr State inherit(const Kept<Gcra>& before, const Successor<Gcra>& after,
                                  Inherit how) noexcept {
     return {inherit_due(bucket(before.config), {before.state.repaid_at, before.now},

@@ -92,6 +92,11 @@ struct LeakyBucket {
     return Gcra::repay(config.bucket.interval, state.drained_at, now, units);
   }
 
+  static constexpr void withdraw(const Config& config, State& state, Instant now,
+                                 const Withdrawal& withdrawal) noexcept {
+    Gcra::take_back(config.bucket, state.drained_at, now, withdrawal);
+  }
+
   static constexpr State inherit(const Kept<LeakyBucket>& before,
                                  const Successor<LeakyBucket>& after, Inherit how) noexcept {
     return {inherit_due(Gcra::bucket(before.config.bucket), {before.state.drained_at, before.now},

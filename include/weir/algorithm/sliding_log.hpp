@@ -130,6 +130,12 @@ struct SlidingLog {
     return back;
   }
 
+  /// A grant is counted apart, in its own instant.
+  static void withdraw(const Config& config, State& state, Instant now,
+                       const Withdrawal& withdrawal) noexcept {
+    static_cast<void>(cancel(config, state, now, {withdrawal.units, withdrawal.taken_at}, nullptr));
+  }
+
   /// What was used counts as used now, so a window forgets it one period from here. There may be
   /// more entries than the limit after.
   static State inherit(const Kept<SlidingLog>& before, const Successor<SlidingLog>& after,

@@ -136,6 +136,12 @@ struct SlidingWindow {
     return back;
   }
 
+  /// A grant is counted apart, in its own part.
+  static void withdraw(const Config& config, State& state, Instant now,
+                       const Withdrawal& withdrawal) noexcept {
+    static_cast<void>(cancel(config, state, now, {withdrawal.units, withdrawal.taken_at}, nullptr));
+  }
+
   /// What was used counts as used now, so a window forgets it one period from here.
   static State inherit(const Kept<SlidingWindow>& before, const Successor<SlidingWindow>& after,
                        Inherit how) {

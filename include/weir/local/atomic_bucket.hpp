@@ -93,7 +93,9 @@ class AtomicWord {
 
   /// Decides; false where the word is aside, or was changed meanwhile. A negative cost is
   /// impossible. Inlined always: who does not ask for ready_at does not pay for it.
-  [[gnu::always_inline]] bool try_take(SteadyInstant now, Cost cost, Outcome& outcome) noexcept {
+  /// It takes `cost` only where `keep` units more are there; that is no less than 0.
+  [[gnu::always_inline]] bool try_take(SteadyInstant now, Cost cost, Outcome& outcome,
+                                       Cost keep = 0) noexcept {
     const std::uint64_t word = word_.load(std::memory_order_acquire);
     const std::uint64_t factor = ticks_in_ns_.load(std::memory_order_acquire);
     const std::uint64_t offset = offset_.load(std::memory_order_acquire);
@@ -102,12 +104,12 @@ class AtomicWord {
     // One that is aside is not found again below, unless it was put back as it was meanwhile: so
     // nothing here may come of the mark.
     std::uint64_t whole = word & ~aside;
-    if (cost != 1) {
-      if (above_burst(cost)) {
+    if (cost != 1 || keep != 0) {
+      if (above_burst(cost, keep)) {
         outcome = {Verdict::impossible, Refusal::limit, SteadyInstant::max()};
         return word_.load(std::memory_order_relaxed) == whole;
       }
-      slack -= static_cast<std::uint64_t>(cost - 1) * unit;
+      slack -= static_cast<std::uint64_t>(cost - 1 + keep) * unit;
     }
     const std::uint64_t at = offset + 2 * TickScale::ticks(now.time_since_epoch().count(), factor);
     if (difference(whole, at) > static_cast<std::int64_t>(slack)) {
@@ -222,8 +224,10 @@ class AtomicWord {
     return static_cast<std::int64_t>(left - right);
   }
 
-  bool above_burst(Cost cost) const noexcept {  // a negative cost is above all others
-    return static_cast<std::uint64_t>(cost) > burst_.load(std::memory_order_acquire);
+  bool above_burst(Cost cost, Cost keep) const noexcept {  // a negative cost is above all others
+    const std::uint64_t burst = burst_.load(std::memory_order_acquire);
+    return static_cast<std::uint64_t>(cost) > burst ||
+           static_cast<std::uint64_t>(keep) > burst - static_cast<std::uint64_t>(cost);
   }
 
   Instant tick_of(std::uint64_t word) const noexcept {

@@ -62,6 +62,37 @@ class Host {
     return try_take_slowly(now, cost);
   }
 
+  struct Share {
+    Cost cost;
+    Cost keep;  ///< units that must be left, >= 0
+  };
+  /// Takes at once, if so much is left after it, or not at all: in one step with the decision, so
+  /// that callers who come together do not eat into it either.
+  Outcome try_take_keeping(SteadyInstant now, const Share& share) {
+    if constexpr (decides_unlocked) {
+      Outcome outcome;
+      while (!keeper_.is_aside()) {
+        if (keeper_.try_take(now, share.cost, outcome, share.keep)) return outcome;
+      }
+    }
+    Open open(*this, now);
+    return outcome_of(
+        line_.take_keeping(open.config(), {open.now, share.cost, Span{0}}, share.keep));
+  }
+
+  /// Takes back what was granted at once, as `granted` says, to who did not act after all; see
+  /// Withdrawable. Nothing where the numbers are others since, or no memory is to be had.
+  void withdraw(SteadyInstant now, Cost units, const Outcome& granted) noexcept {
+    if (units <= 0) return;
+    try {
+      Open open(*this, now);
+      if (granted.ready_at <= changed_at_) return;
+      line_.withdraw(open.config(), open.now, {units, keeper_.ticks(granted.ready_at)}, teller());
+    } catch (const std::bad_alloc&) {
+      return;
+    }
+  }
+
   struct Wanted {
     Cost cost;
     std::chrono::nanoseconds within;
@@ -196,6 +227,7 @@ class Host {
   void reconfigure(SteadyInstant now, const Config& to, Inherit how) {
     Open open(*this, now);
     keeper_.reconfigure(line_, open.now, to, how, teller());
+    changed_at_ = seen_;
   }
 
   std::size_t waiting() const {
@@ -262,6 +294,7 @@ class Host {
   mutable std::mutex mutex_;
   Line<Machine> line_;
   SteadyInstant seen_{};  ///< the newest reading
+  SteadyInstant changed_at_ = SteadyInstant::min();
 };
 
 }  // namespace weir

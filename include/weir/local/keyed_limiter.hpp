@@ -91,6 +91,11 @@ class KeyedLimiter {
     return limits_.refund(bytes_of<Key>(key), now, units);
   }
 
+  /// As if the key had never asked for units that it was granted at once; see OfKey.
+  void withdraw(Argument key, Cost units, const Outcome& granted, SteadyInstant now) {
+    limits_.withdraw(bytes_of<Key>(key), now, units, granted);
+  }
+
   /// Forgets what the key took; false where nothing was kept for it alone.
   bool reset(Argument key) { return limits_.reset(bytes_of<Key>(key)); }
 

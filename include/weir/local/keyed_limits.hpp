@@ -70,6 +70,8 @@ class KeyedLimits {
   Outcome take(const Named& key, SteadyInstant now, Cost cost);
   Standing peek(std::string_view key, SteadyInstant now, Cost cost);
   Cost refund(std::string_view key, SteadyInstant now, Cost units);
+  /// As Host::withdraw(); nothing for a key that shares.
+  void withdraw(std::string_view key, SteadyInstant now, Cost units, const Outcome& granted);
   bool reset(std::string_view key);
 
   /// False where most_overrides keys have their own, or the store has no room.

@@ -102,6 +102,11 @@ class KeyedTokenBucket {
     return words_.refund(name(key), now, units);
   }
 
+  /// As if the key had never asked for units that it was granted at once; see OfKey.
+  void withdraw(Argument key, Cost units, const Outcome& granted, SteadyInstant now) noexcept {
+    words_.withdraw(name(key), now, units, granted);
+  }
+
   /// Forgets what the key took; false where nothing was kept for it alone.
   bool reset(Argument key) { return words_.reset(name(key), clock_.now()); }
 

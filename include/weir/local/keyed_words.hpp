@@ -81,6 +81,8 @@ class KeyedWords {
 
   Standing peek(std::uint64_t name, SteadyInstant now, Cost cost);
   Cost refund(std::uint64_t name, SteadyInstant now, Cost units);
+  /// As Host::withdraw(); nothing for a key that shares.
+  void withdraw(std::uint64_t name, SteadyInstant now, Cost units, const Outcome& granted) noexcept;
   bool reset(std::uint64_t name, SteadyInstant now);
 
   /// False where most_overrides keys have a quota already.

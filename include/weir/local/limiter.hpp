@@ -12,6 +12,7 @@
 #include "weir/local/atomic_bucket.hpp"
 #include "weir/local/awaiting.hpp"
 #include "weir/local/clocks.hpp"
+#include "weir/local/limiter_pass.hpp"
 #include "weir/local/locked.hpp"
 #include "weir/local/reservation.hpp"
 #include "weir/local/sleeper.hpp"
@@ -49,6 +50,7 @@ class BasicLimiter {
   using Host = weir::Host<Keeper>;
   using Reservation = weir::Reservation<Host, Clock>;
   using Awaiting = weir::Awaiting<Host, Clock, Listener>;
+  using Pass = LimiterPass<LimiterSource<BasicLimiter>>;
 
   static constexpr std::chrono::nanoseconds forever = std::chrono::nanoseconds::max();
 
@@ -65,6 +67,16 @@ class BasicLimiter {
     const Outcome outcome = host_.try_take(now, cost);
     listener_(cost, outcome);
     return outcome;
+  }
+
+  /// The same as a gate among others (weir::chain): its pass can be withdrawn.
+  Pass try_enter(const Entry& entry = {}) { return try_enter(entry, clock_.now()); }
+  Pass try_enter(const Entry& entry, SteadyInstant now) {
+    return {{this}, entry.weight, try_acquire(entry.weight, now)};
+  }
+  /// As if units that were granted at once had never been asked for.
+  void withdraw(Cost units, const Outcome& granted, SteadyInstant now) noexcept {
+    host_.withdraw(now, units, granted);
   }
 
   Outcome try_acquire_for(Cost cost, std::chrono::nanoseconds timeout) {

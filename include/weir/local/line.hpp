@@ -121,6 +121,14 @@ class Line {
     return ruling;
   }
 
+  /// The same, if after it so much is still to be had at once. Such a refusal punishes nobody.
+  Ruling take_keeping(const Config& config, const Request& request, Cost keep) {
+    const bool sane = request.cost >= 0 && request.cost <= M::capacity(config) - keep;
+    if (!sane) return {Verdict::impossible, never};
+    const Ruling ruling = judge(config, {request.now, request.cost + keep, request.patience});
+    return taken(ruling.verdict) ? take(config, request) : ruling;
+  }
+
   /// Takes or refuses; where taken, the place is in line. Requires a cost of 1 or more.
   Ruling join(const Config& config, const Request& request, Place& place) {
     const Ruling ruling = judge(config, request);
@@ -168,6 +176,15 @@ class Line {
     const Cost since = charged_ - place.charged_until;
     if (first_) return since == 0 ? refund(config, now, units, tell) : 0;
     return give_back_unused<M>(config, state_, now, {units, since});
+  }
+
+  /// Gives back units that were taken to act at once, and not used; waiters move up. Whoever took
+  /// them let those pass who stood in line then, so the state without places has them too.
+  template <typename Tell>
+  void withdraw(const Config& config, Instant now, const Withdrawal& withdrawal, Tell&& tell) {
+    if (!first_) return M::withdraw(config, state_, now, withdrawal);
+    M::withdraw(config, without_, now, withdrawal);
+    charge_anew(config, now, Because::less_taken, tell);
   }
 
   /// Gives back units that were used; waiters move up.

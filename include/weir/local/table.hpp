@@ -97,6 +97,8 @@ class Table {
   /// The units given back: of a grant whose instant has not passed, or used before.
   Cost cancel(const Subject& subject, Instant now, const Grant& grant);
   Cost refund(const Subject& subject, Instant now, Cost units);
+  /// Units that were granted at once to who did not act after all: see Withdrawable.
+  void withdraw(const Subject& subject, Instant now, const Withdrawal& withdrawal);
 
   /// Forgets the key; false where nothing was kept. Shared states are not forgotten for one key.
   bool reset(const Subject& subject);
