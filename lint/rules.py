@@ -65,7 +65,8 @@ _INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.MULTILINE)
 
 
 # Public headers that lie beside the part they belong to.
-PART_OF_HEADER = {"duration": "limit", "steady_instant": "vocabulary"}
+PART_OF_HEADER = {"duration": "limit", "steady_instant": "vocabulary",
+                  "overload_protection": "weir"}
 
 
 def part_of(path: str) -> str | None:
