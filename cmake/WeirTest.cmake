@@ -7,6 +7,15 @@ endforeach()
 
 if(WEIR_BUILD_TESTS)
   find_package(GTest REQUIRED)
+
+  # What every test program reads first is read once. A program whose sources are compiled with
+  # flags of their own says DISABLE_PRECOMPILE_HEADERS.
+  file(CONFIGURE OUTPUT "${PROJECT_BINARY_DIR}/precompiled_for_tests.cpp" CONTENT "")
+  add_library(precompiled_for_tests OBJECT "${PROJECT_BINARY_DIR}/precompiled_for_tests.cpp")
+  target_compile_features(precompiled_for_tests PRIVATE cxx_std_20)
+  target_link_libraries(precompiled_for_tests PRIVATE GTest::gtest)
+  target_precompile_headers(precompiled_for_tests PRIVATE <algorithm> <chrono> <random>
+    <gtest/gtest.h>)
 endif()
 if(WEIR_BUILD_BENCH)
   find_package(benchmark REQUIRED)
@@ -46,6 +55,9 @@ function(weir_test)
   endif()
   weir_test_program(${arg_NAME} LABEL ${arg_LABEL} SOURCES ${arg_SOURCES}
     LIBRARIES ${arg_LIBRARIES} GTest::gmock GTest::gtest_main)
+  target_precompile_headers(${arg_NAME} REUSE_FROM precompiled_for_tests)
+  # Has ccache see that a precompiled header is read.
+  target_compile_options(${arg_NAME} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess>)
   # Listing the tests when ctest starts, not after each link, keeps a build from running programs.
   # The prefix keeps apart the tests of two programs made of one source.
   gtest_discover_tests(${arg_NAME} TEST_PREFIX "${arg_NAME}."

@@ -1,7 +1,12 @@
 """./do lint: the rules of rules.py over the whole tree, then clang-format, headers, clang-tidy.
 
-Compiling and clang-tidy are slow, so what passed is remembered in build/lint/ under the bytes of
-the file and of every header of ours that it reaches.
+Compiling and clang-tidy are slow, so nothing is looked at twice:
+
+- What passed is remembered in build/lint/ under the bytes of the file and of every header of ours
+  that it reaches.
+- clang-tidy looks at a header from one file that reaches it, not from each.
+- A header that some source of src/ includes first is shown to stand alone by the build, and a
+  public one by the test headers.stand_alone; here are the others.
 """
 
 import concurrent.futures
@@ -13,6 +18,7 @@ import shlex
 import subprocess
 import sys
 import time
+from typing import NamedTuple
 
 import rules
 
@@ -23,6 +29,9 @@ NOT_OURS = {".git", "build", "__pycache__"}
 BYTES_ARE_THE_TEST = "test/fuzz/corpus/"
 FLAGS = ["-std=c++20", "-Wall", "-Wextra", "-Werror", f"-I{ROOT}/include", f"-I{ROOT}/src",
          f"-I{ROOT}"]
+# Named, because clang-tidy passes over a broken file that it finds by itself.
+TIDY = ["clang-tidy-14", "--config-file=.clang-tidy", "--quiet", "--warnings-as-errors=*"]
+NOT_IN_THE_TEST_OF_HEADERS = {"include/weir/local/asio.hpp"}  # it needs Asio
 AT_ONCE = 2
 
 
@@ -87,64 +96,98 @@ def passed_mark(command: list[str], path: str) -> pathlib.Path:
     return PASSED / digest.hexdigest()
 
 
-def run_all(what: str, jobs: list[tuple[str, list[str]]]) -> list[str]:
-    """Runs each (path, command) that has not passed before; says how far it is."""
+class Job(NamedTuple):
+    path: str
+    command: list[str]
+    mark: pathlib.Path  # touched once it passed
+
+
+def due(commands: list[tuple[str, list[str]]]) -> list[Job]:
+    """Those of (path, command) that have not passed before."""
     PASSED.mkdir(parents=True, exist_ok=True)
-    due = []
-    for path, command in jobs:
-        mark = passed_mark(command, path)
-        if not mark.exists():
-            due.append((path, command, mark))
+    jobs = [Job(path, command, passed_mark(command, path)) for path, command in commands]
+    return [job for job in jobs if not job.mark.exists()]
+
+
+def run_all(what: str, jobs: list[Job]) -> list[str]:
+    """Runs each; says how far it is, and gives what the failed ones said."""
     failures = []
 
     def run(job):
-        path, command, mark = job
         started = time.monotonic()
-        result = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
-        return path, mark, result, time.monotonic() - started
+        result = subprocess.run(job.command, cwd=ROOT, capture_output=True, text=True)
+        return job, result, time.monotonic() - started
 
     with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
-        done = concurrent.futures.as_completed([pool.submit(run, job) for job in due])
+        done = concurrent.futures.as_completed([pool.submit(run, job) for job in jobs])
         for count, future in enumerate(done, start=1):
-            path, mark, result, seconds = future.result()
-            print(f"   {what} {count}/{len(due)}  {seconds:.0f} s  {path}", flush=True)
+            job, result, seconds = future.result()
+            print(f"   {what} {count}/{len(jobs)}  {seconds:.0f} s  {job.path}", flush=True)
             if result.returncode == 0:
-                mark.touch()
+                job.mark.touch()
             else:
                 failures.append((result.stdout + result.stderr).strip())
     return failures
 
 
+def first_include_of_ours(path: str) -> str | None:
+    """The header of src/ or include/ that a source includes before anything else."""
+    match = re.search(r'^\s*#\s*include\s*(["<])([^">]+)[">]', (ROOT / path).read_text(),
+                      re.MULTILINE)
+    if match is None or match.group(1) == "<":
+        return None
+    return next((folder + match.group(2) for folder in ("include/", "src/")
+                 if (ROOT / (folder + match.group(2))).is_file()), None)
+
+
 def headers_stand_alone(paths: list[str]) -> list[str]:
+    shown = {first_include_of_ours(path) for path in sources_of(paths)}
     jobs = []
     for path in paths:
-        if path.endswith(".hpp") and path.startswith(("include/", "src/")):
+        if path.endswith(".hpp") and path not in shown and (
+                path.startswith("src/") or path in NOT_IN_THE_TEST_OF_HEADERS):
             # Included, not compiled: the compiler warns of a #pragma once in a main file.
             jobs.append((path, ["g++", *FLAGS, "-fsyntax-only", "-include", path, "-x", "c++",
                                 "/dev/null"]))
-    return run_all("header", jobs)
+    return run_all("header", due(jobs))
+
+
+def sources_of(paths: list[str]) -> list[str]:
+    return [path for path in paths if path.startswith("src/") and path.endswith(".cpp")]
+
+
+def flags_of_sources() -> dict[str, list[str]]:
+    """What each source of src/ is compiled with, the compiler and its files left out."""
+    flags = {}
+    for entry in json.loads(COMMANDS.read_text()):
+        path = pathlib.Path(entry["file"]).resolve()
+        if not path.is_relative_to(ROOT / "src"):
+            continue
+        words = shlex.split(entry["command"])
+        if words[words.index("-o") + 1].startswith("test/"):
+            continue  # a test that compiles it once more, in its own way
+        start = next(at for at, word in enumerate(words)  # behind `cmake -E env ... ccache g++`
+                     if word.startswith("-") and word != "-E")
+        flags[path.relative_to(ROOT).as_posix()] = words[start:words.index("-o")]
+    return flags
 
 
 def clang_tidy(paths: list[str]) -> list[str]:
     if not COMMANDS.exists():
         return ["build/release/compile_commands.json is missing: ./do lint makes it"]
-    compiled = {pathlib.Path(entry["file"]).resolve().relative_to(ROOT).as_posix()
-                for entry in json.loads(COMMANDS.read_text())
-                if pathlib.Path(entry["file"]).resolve().is_relative_to(ROOT)}
-    # Named, because clang-tidy passes over a broken file that it finds by itself.
-    tidy = ["clang-tidy-14", "--config-file=.clang-tidy", "--quiet", "--warnings-as-errors=*"]
-    sources = [path for path in paths if path.startswith("src/") and path.endswith(".cpp")]
-    jobs = [(path, [*tidy, "-p", str(COMMANDS.parent), path]) for path in sources
-            if path in compiled]
-    failures = [f"{path}: no CMakeLists.txt compiles it" for path in sources
-                if path not in compiled]
+    flags = flags_of_sources()
+    sources = sources_of(paths)
+    jobs = [(path, [*TIDY, path, "--", *flags[path]]) for path in sources if path in flags]
+    failures = [f"{path}: no CMakeLists.txt compiles it" for path in sources if path not in flags]
 
     seen = set().union(*map(ours_reached_from, sources))
-    for path in paths:
-        if path.startswith("include/") and path.endswith(".hpp") and path not in seen:
-            jobs.append((path, [*tidy, path, "--", "-x", "c++", *FLAGS,
+    headers = [path for path in paths if path.startswith("include/") and path.endswith(".hpp")]
+    for path in sorted(headers, key=lambda path: -len(ours_reached_from(path))):
+        if path not in seen:
+            seen |= ours_reached_from(path)
+            jobs.append((path, [*TIDY, path, "--", "-x", "c++", *FLAGS,
                                 "-Wno-pragma-once-outside-header"]))
-    return failures + run_all("clang-tidy", jobs)
+    return failures + run_all("clang-tidy", due(jobs))
 
 
 STAGES = (

@@ -225,6 +225,11 @@ class Tree(unittest.TestCase):
         reached = lint.ours_reached_from("test/must_not_compile/ignoring_a_decision.cpp")
         self.assertIn("include/weir/vocabulary.hpp", reached)
 
+    def test_a_header_is_shown_by_the_source_that_includes_it_first(self):
+        self.assertEqual(lint.first_include_of_ours("src/wire/resp_reader.cpp"),
+                         "src/wire/resp_reader.hpp")
+        self.assertIsNone(lint.first_include_of_ours("src/cli/ask.cpp"))
+
 
 if __name__ == "__main__":
     unittest.main()
