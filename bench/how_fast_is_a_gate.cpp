@@ -4,10 +4,13 @@
 #include <benchmark/benchmark.h>
 
 #include <atomic>
+#include <chrono>
 #include <mutex>
 #include <semaphore>
 
 #include "weir/local/concurrency.hpp"
+#include "weir/local/leased_concurrency.hpp"
+#include "weir/local/partitioned_concurrency.hpp"
 
 namespace weir {
 namespace {
@@ -77,6 +80,40 @@ void limit_refuses(benchmark::State& state) {
   refuse(state, limit);
 }
 BENCHMARK(limit_refuses);
+
+/// One waits, for more than there is, and what is more urgent passes it: with the lock.
+void limit_lets_in_while_one_waits(benchmark::State& state) {
+  struct Waits final : Waiter {
+    void moved() noexcept override {}
+  } waits;
+  ConcurrencyLimit limit({.limit = 1000, .queue = 1});
+  const auto held = limit.try_enter();
+  waits.entry = {.weight = 1000};
+  static_cast<void>(limit.host().enter_or_join(waits, {}));
+  for (auto _ : state) {
+    auto permit = limit.try_enter({.priority = Priority::critical});
+    if (!permit) [[unlikely]] {
+      state.SkipWithError("refused");
+      break;
+    }
+    permit.end(CallEnd::success);
+  }
+  static_cast<void>(limit.host().give_up(waits, Refusal::stopped, {}));
+}
+BENCHMARK(limit_lets_in_while_one_waits);
+
+void leased_limit_lets_in(benchmark::State& state) {
+  LeasedConcurrencyLimit limit({.limit = 1000, .lease_for = std::chrono::minutes{1}});
+  enter_and_leave(state, limit);
+}
+BENCHMARK(leased_limit_lets_in);
+
+void partition_lets_in(benchmark::State& state) {
+  PartitionedConcurrencyLimit limit(
+      {.limit = 1000, .partitions = {{"first", 0.5}, {"second", 0.25}, {"third", 0}}});
+  enter_and_leave(state, limit.partition(0));
+}
+BENCHMARK(partition_lets_in);
 
 /// Hears of each call, and so two clock readings are in it.
 struct Count {

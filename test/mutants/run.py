@@ -120,7 +120,8 @@ class Scratch:
     def configure(self) -> None:
         subprocess.run(["cmake", "-S", str(self.folder), "-B", str(self.build), "-G", "Ninja",
                         "-DCMAKE_BUILD_TYPE=None", "-DCMAKE_CXX_FLAGS=-O1 -w -D_GLIBCXX_ASSERTIONS",
-                        "-DWEIR_BUILD_BENCH=OFF"], check=True, stdout=subprocess.DEVNULL)
+                        "-DWEIR_BUILD_BENCH=OFF", "-DWEIR_BUILD_EXAMPLES=OFF"],
+                       check=True, stdout=subprocess.DEVNULL)
 
     def compile(self, tests: list[str]) -> subprocess.CompletedProcess:
         targets = sorted({test if self.is_program(test) else "weir" for test in tests})
