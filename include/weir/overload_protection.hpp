@@ -6,6 +6,7 @@
 #include "weir/local/chain.hpp"
 #include "weir/local/circuit_breaker.hpp"
 #include "weir/local/concurrency.hpp"
+#include "weir/local/hot_values.hpp"
 #include "weir/local/keeping.hpp"
 #include "weir/local/leased_concurrency.hpp"
 #include "weir/local/load_gate.hpp"

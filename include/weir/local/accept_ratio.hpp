@@ -96,7 +96,7 @@ class BasicAcceptRatioGate {
     const std::lock_guard lock(mutex_);
     AcceptRatio::end(config_, state_, ticket.priority, {.ended_at = now, .end = how});
   }
-  void withdraw(const Ticket&) noexcept {}  // nothing was counted
+  void withdraw(const Ticket&, SteadyInstant) noexcept {}  // nothing was counted
 
   const AcceptRatio::Config config_;
   [[no_unique_address]] Clock clock_;

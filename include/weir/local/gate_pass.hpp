@@ -50,7 +50,10 @@ class [[nodiscard]] GatePass {
     if (Gate* const gate = std::exchange(gate_, nullptr)) gate->end(ticket_, how, now);
   }
   void withdraw() noexcept {
-    if (Gate* const gate = std::exchange(gate_, nullptr)) gate->withdraw(ticket_);
+    if (gate_) withdraw(gate_->clock().now());
+  }
+  void withdraw(SteadyInstant now) noexcept {
+    if (Gate* const gate = std::exchange(gate_, nullptr)) gate->withdraw(ticket_, now);
   }
 
  private:

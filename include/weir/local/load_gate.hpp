@@ -143,7 +143,7 @@ class BasicLoadGate {
                       .in_flight = ticket.in_flight,
                       .end = how});
   }
-  void withdraw(const Ticket& ticket) {
+  void withdraw(const Ticket& ticket, SteadyInstant) {
     const std::lock_guard lock(mutex_);
     LoadShedder::withdraw(state_, ticket.weight);
   }

@@ -29,6 +29,7 @@ TEST(LoadGateThreads, LetNoMoreInThanTheBoundAndReadOneAtATime) {
     for (Gate::Pass& pass : passes) pass.end(CallEnd::success);
   }
   machine.cpu = 1'000;
+  machine.turns = 50;
   time.advance(1ms);
   (void)gate.try_enter();
   std::atomic<int> in_flight{0};

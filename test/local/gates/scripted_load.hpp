@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <thread>
 
 #include "weir/overload/load_shedder.hpp"
 
@@ -13,6 +14,7 @@ struct ScriptedMachine {
   std::atomic<int> readings{0};
   std::atomic<int> readers{0};
   std::atomic<bool> two_at_once{false};
+  int turns = 0;  ///< that a reading gives to other threads
 };
 
 class ScriptedLoad {
@@ -22,6 +24,7 @@ class ScriptedLoad {
   LoadReadings read() noexcept {
     if (machine_->readers.fetch_add(1) != 0) machine_->two_at_once = true;
     ++machine_->readings;
+    for (int turn = 0; turn < machine_->turns; ++turn) std::this_thread::yield();
     ++own_;  // not atomic: the thread sanitizer sees two readers
     const LoadReadings readings{.machine_cpu = machine_->cpu};
     machine_->readers.fetch_sub(1);
