@@ -8,9 +8,14 @@
 #include <mutex>
 #include <semaphore>
 
+#include "weir/local/adaptive.hpp"
+#include "weir/local/circuit_breaker.hpp"
 #include "weir/local/concurrency.hpp"
 #include "weir/local/leased_concurrency.hpp"
 #include "weir/local/partitioned_concurrency.hpp"
+#include "weir/overload/auto_concurrency.hpp"
+#include "weir/overload/gradient2.hpp"
+#include "weir/overload/windowed.hpp"
 
 namespace weir {
 namespace {
@@ -127,6 +132,49 @@ void limit_lets_in_and_tells(benchmark::State& state) {
   if (calls == 0) state.SkipWithError("told nothing");
 }
 BENCHMARK(limit_lets_in_and_tells);
+
+void breaker_lets_in(benchmark::State& state) {
+  static CircuitBreaker breaker({.error_ratio = 0.5});
+  enter_and_leave(state, breaker);
+}
+BENCHMARK(breaker_lets_in);
+BENCHMARK(breaker_lets_in)->Threads(2);
+
+void breaker_of_the_last_calls_lets_in(benchmark::State& state) {
+  static CircuitBreaker breaker({.error_ratio = 0.5, .window_calls = 100});
+  enter_and_leave(state, breaker);
+}
+BENCHMARK(breaker_of_the_last_calls_lets_in);
+
+/// The entering alone: a load and a reading of the clock.
+void breaker_lets_in_what_is_withdrawn(benchmark::State& state) {
+  static CircuitBreaker breaker({.error_ratio = 0.5});
+  for (auto _ : state) breaker.try_enter().withdraw();
+}
+BENCHMARK(breaker_lets_in_what_is_withdrawn);
+BENCHMARK(breaker_lets_in_what_is_withdrawn)->Threads(2);
+
+void breaker_refuses(benchmark::State& state) {
+  CircuitBreaker breaker({.error_ratio = 0.5});
+  breaker.force_open();
+  for (auto _ : state) {
+    if (breaker.try_enter()) [[unlikely]] {
+      state.SkipWithError("let in");
+      break;
+    }
+  }
+}
+BENCHMARK(breaker_refuses);
+
+/// One that learns: beside the clock readings, a lock that is tried and a sample.
+template <Estimator E>
+void adaptive_limit_lets_in(benchmark::State& state) {
+  static AdaptiveLimit<E> limit;
+  enter_and_leave(state, limit);
+}
+BENCHMARK(adaptive_limit_lets_in<Windowed<Gradient2>>);
+BENCHMARK(adaptive_limit_lets_in<AutoConcurrency>);
+BENCHMARK(adaptive_limit_lets_in<AutoConcurrency>)->Threads(2);
 
 }  // namespace
 }  // namespace weir

@@ -50,9 +50,9 @@ class IncludeArrows(RuleCase):
                    "standard library alone")
 
     def test_asio_is_for_one_header_of_local_alone(self):
-        self.passes(rules.include_arrows, "include/weir/local/asio.hpp",
+        self.passes(rules.include_arrows, "include/weir/local/asio_operation.hpp",
                     "#include <asio/post.hpp>\n#include <boost/asio/post.hpp>\n")
-        self.fails(rules.include_arrows, "include/weir/local/asio.hpp",
+        self.fails(rules.include_arrows, "include/weir/local/asio_operation.hpp",
                    "#include <boost/json.hpp>\n", 1, "standard library alone")
         self.fails(rules.include_arrows, "include/weir/local/limiter.hpp",
                    "#include <boost/asio/post.hpp>\n", 1, "standard library alone")

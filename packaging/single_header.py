@@ -16,7 +16,7 @@ import re
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-LEFT_OUT = ("asio.hpp",)
+LEFT_OUT = ("asio.hpp", "asio_concurrency.hpp", "asio_operation.hpp")
 INCLUDE = re.compile(r'\s*#\s*include\s*(?:<(?P<system>[^>]+)>|"(?P<ours>[^"]+)")')
 
 OPENING = """\

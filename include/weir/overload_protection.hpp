@@ -3,6 +3,7 @@
 #pragma once
 
 #include "weir/local/accept_ratio.hpp"
+#include "weir/local/adaptive.hpp"
 #include "weir/local/chain.hpp"
 #include "weir/local/circuit_breaker.hpp"
 #include "weir/local/concurrency.hpp"

@@ -1,6 +1,6 @@
 // All of weir for rate limits inside one process. What protects from overload besides is in
-// weir/overload_protection.hpp; Asio's completion tokens are in weir/local/asio.hpp, since they
-// need Asio.
+// weir/overload_protection.hpp; Asio's completion tokens are in weir/local/asio.hpp and
+// asio_concurrency.hpp, since they need Asio.
 #pragma once
 
 #include "weir/algorithm/pacer.hpp"

@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <cstddef>
 #include <latch>
 #include <stdexcept>
 #include <string>
@@ -60,8 +61,7 @@ TEST_F(LocalCircuitBreaker, APassThatIsMovedEndsOnce) {
   {
     auto pass = breaker_.try_enter();
     auto moved = std::move(pass);
-    EXPECT_FALSE(pass);  // NOLINT(bugprone-use-after-move): what is left of it is the question
-    pass.end(CallEnd::failure);
+    pass.end(CallEnd::failure);  // NOLINT(bugprone-use-after-move): has nothing to end
     EXPECT_TRUE(moved);
     auto other = breaker_.try_enter();
     other = std::move(moved);
@@ -96,10 +96,11 @@ TEST_F(LocalCircuitBreaker, LatencyIsCountedFromWhereItWasLetIn) {
 }
 
 TEST_F(LocalCircuitBreaker, ACallThatThrowsIsAFailure) {
-  EXPECT_EQ(breaker_.try_enter().call([] { return 7; }), 7);
-  for (int call = 0; call < 2; ++call) {
-    EXPECT_THROW(breaker_.try_enter().call([] { throw std::runtime_error("down"); }),
-                 std::runtime_error);
+  auto good = breaker_.try_enter();
+  EXPECT_EQ(call(good, [] { return 7; }), 7);
+  for (int failure = 0; failure < 2; ++failure) {
+    auto bad = breaker_.try_enter();
+    EXPECT_THROW(call(bad, [] { throw std::runtime_error("down"); }), std::runtime_error);
   }
   EXPECT_EQ(breaker_.state(), Circuit::open);
 }
@@ -166,6 +167,7 @@ struct Turns {
       (*breaker)->reset();
       (*breaker)->force_open();
     }
+    (*breaker)->reset();
   }
 };
 
@@ -193,6 +195,7 @@ template <typename Work>
 void run_threads(int threads, const Work& work) {
   std::latch start(threads);
   std::vector<std::jthread> workers;
+  workers.reserve(static_cast<std::size_t>(threads));
   for (int thread = 0; thread < threads; ++thread) {
     workers.emplace_back([&start, &work, thread] {
       start.arrive_and_wait();
@@ -218,7 +221,7 @@ TEST(LocalCircuitBreakerThreads, NoMoreProbesAreUnderWayThanMayBe) {
   std::atomic<int> most{0};
   std::atomic<int> let_in{0};
   run_threads(8, [&](unsigned seed) {
-    for (int round = 0; round < 3000; ++round) {
+    for (int round = 0; round < 1000; ++round) {
       auto pass = breaker.try_enter();
       if (!pass) continue;
       let_in.fetch_add(1);
@@ -238,7 +241,7 @@ TEST(LocalCircuitBreakerThreads, NoMoreProbesAreUnderWayThanMayBe) {
     }
   });
   EXPECT_LE(most.load(), probes);
-  EXPECT_GT(let_in.load(), 1000);
+  EXPECT_GT(let_in.load(), 300);
   EXPECT_EQ(breaker.standing().probing, 0);
 }
 
@@ -272,7 +275,7 @@ TEST(LocalCircuitBreakerThreads, TurnsAreToldOneByOneAndInOrder) {
                                                      .successes = 5},
                                                     ManualClock(time), {&seen});
   run_threads(8, [&](unsigned seed) {
-    for (int round = 0; round < 3000; ++round) {
+    for (int round = 0; round < 1000; ++round) {
       const unsigned draw = next_draw(seed);
       if (draw % 16 == 0) time.advance(1us);
       auto pass = breaker.try_enter();
@@ -287,7 +290,7 @@ TEST(LocalCircuitBreakerThreads, TurnsAreToldOneByOneAndInOrder) {
   });
   EXPECT_EQ(seen.wrong.load(), 0);
   EXPECT_EQ(seen.last, breaker.state());
-  EXPECT_GT(seen.turns, 100);
+  EXPECT_GT(seen.turns, 20);
 }
 
 }  // namespace

@@ -91,7 +91,9 @@ TEST_F(Gradient2Limit, AnAverageAboveTwiceTheNewestFallsByATwentiethMore) {
 
 TEST_F(Gradient2Limit, AProbeAveragesTenCallsThatDidNotQueue) {
   begin_at(100);
-  while (limit() > 60) after(success({1'562us, 200}));  // 1.5 / 1.562 * 100 + 4 is 100
+  for (int call = 0; call < 10'000 && limit() > 60; ++call) {
+    after(success({1'562us, 200}));  // 1.5 / 1.562 * 100 + 4 is 100
+  }
   EXPECT_EQ(limit(), 50);
   for (int call = 0; call < 20; ++call) after(success({9ms, 51}));
   for (int call = 0; call < 9; ++call) after(success({(call + 1) * 1ms, 50}));
@@ -104,12 +106,12 @@ TEST_F(Gradient2Limit, AProbeAveragesTenCallsThatDidNotQueue) {
 
 TEST_F(Gradient2Limit, ProbesTooOnceItHasDoubledOrFallenToHalf) {
   begin_at(100);
-  while (limit() >= 100 && limit() < 199) after(success({1ms, 200}));
+  for (int call = 0; call < 1'000 && limit() < 199; ++call) after(success({1ms, 200}));
   after(success({1ms, 200}));
   after(success({1ms, 200}));
   EXPECT_EQ(limit(), 100);
   begin_at(100);
-  while (state_.limit > 51) after(dropped());
+  for (int drop = 0; drop < 100 && state_.limit > 51; ++drop) after(dropped());
   after(success({1ms, 100}));
   EXPECT_EQ(limit(), 23);  // half of 47, the first below 50
 }

@@ -45,53 +45,53 @@ TEST(CallCountWindow, CountsTheLastCallsExactly) {
 
 TEST(TimeWindow, ACallCountsForBetweenOnePartLessThanTheWindowAndTheWindow) {
   for (const std::int64_t parts : {1, 2, 10, 60}) {
-    const TimeWindow::Config config{7ns, parts};
+    const TimeWindow::Shape shape{7ns, static_cast<std::size_t>(parts)};
     std::mt19937_64 random(static_cast<std::uint64_t>(parts));
     TimeWindow window;
     std::vector<At> calls;
     SteadyInstant now{-300ns};  // also before the epoch
     for (int call = 0; call < 1500; ++call) {
-      now += std::chrono::nanoseconds(random() % 5 == 0 ? random() % (9 * 60) : random() % 3);
+      now += std::chrono::nanoseconds(random() % 5 == 0 ? random() % 540 : random() % 3);
       const CallMark mark{.failed = random() % 3 == 0, .slow = random() % 4 == 0};
-      window.record(config, mark, now);
+      window.record(shape, mark, now);
       calls.push_back({now, mark});
-      const SteadyInstant later = now + std::chrono::nanoseconds(random() % (8 * 60));
+      const SteadyInstant later = now + std::chrono::nanoseconds(random() % 480);
       for (const SteadyInstant when : {now, later}) {
         std::int64_t at_least = 0;
         std::int64_t at_most = 0;
         for (const At& each : calls) {
-          at_least += when - each.at < config.part * (parts - 1) ? 1 : 0;
-          at_most += when - each.at < config.part * parts ? 1 : 0;
+          at_least += when - each.at < shape.part * (parts - 1) ? 1 : 0;
+          at_most += when - each.at < shape.part * parts ? 1 : 0;
         }
-        const OutcomeCounts counts = window.counts(config, when);
+        const OutcomeCounts counts = window.counts(shape, when);
         ASSERT_GE(counts.calls, at_least);
         ASSERT_LE(counts.calls, at_most);
         ASSERT_LE(counts.failures, counts.calls);
         ASSERT_LE(counts.slow, counts.calls);
         ASSERT_EQ(counts, count(calls, counts.calls));
       }
-      ASSERT_EQ(window.counts(), window.counts(config, now));
+      ASSERT_EQ(window.counts(), window.counts(shape, now));
     }
   }
 }
 
 TEST(TimeWindow, PartsBeforeTheEpochAreAsWideAsOthers) {
-  const TimeWindow::Config config{10ns, 2};
+  const TimeWindow::Shape shape{10ns, 2};
   TimeWindow window;
-  window.record(config, {}, SteadyInstant{-1ns});
-  EXPECT_EQ(window.counts(config, SteadyInstant{9ns}).calls, 1);
-  EXPECT_EQ(window.counts(config, SteadyInstant{10ns}).calls, 0);
+  window.record(shape, {}, SteadyInstant{-1ns});
+  EXPECT_EQ(window.counts(shape, SteadyInstant{9ns}).calls, 1);
+  EXPECT_EQ(window.counts(shape, SteadyInstant{10ns}).calls, 0);
 }
 
 TEST(TimeWindow, ATimeThatGoesBackCountsAsTheNewest) {
-  const TimeWindow::Config config{1s, 2};
+  const TimeWindow::Shape shape{1s, 2};
   TimeWindow window;
-  window.record(config, {.failed = true}, SteadyInstant{10s});
-  window.record(config, {.failed = true}, SteadyInstant{9s});
-  window.record(config, {}, SteadyInstant{10s});
-  EXPECT_EQ(window.counts(config, SteadyInstant{11s}).failures, 2);
-  EXPECT_EQ(window.counts(config, SteadyInstant{1s}).failures, 2);
-  EXPECT_EQ(window.counts(config, SteadyInstant{12s}).failures, 0);
+  window.record(shape, {.failed = true}, SteadyInstant{10s});
+  window.record(shape, {.failed = true}, SteadyInstant{9s});
+  window.record(shape, {}, SteadyInstant{10s});
+  EXPECT_EQ(window.counts(shape, SteadyInstant{11s}).failures, 2);
+  EXPECT_EQ(window.counts(shape, SteadyInstant{1s}).failures, 2);
+  EXPECT_EQ(window.counts(shape, SteadyInstant{12s}).failures, 0);
 }
 
 }  // namespace

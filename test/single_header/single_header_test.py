@@ -46,7 +46,7 @@ class Made(MadeAnew):
             for path in sorted((ROOT / folder).rglob("*.?pp")):
                 name = path.relative_to(ROOT).as_posix().removeprefix("include/")
                 count = len(re.findall(rf"^// ---- {re.escape(name)} -+$", self.text, re.MULTILINE))
-                self.assertEqual(count, 0 if path.name == "asio.hpp" else 1, name)
+                self.assertEqual(count, 0 if path.name.startswith("asio") else 1, name)
 
 
 class Compiled(MadeAnew):

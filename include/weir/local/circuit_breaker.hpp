@@ -5,7 +5,6 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <exception>
 #include <mutex>
 #include <stdexcept>
 #include <string>
@@ -13,7 +12,9 @@
 #include <utility>
 
 #include "weir/local/clocks.hpp"
+#include "weir/local/gate_pass.hpp"
 #include "weir/overload/circuit_breaker.hpp"
+#include "weir/overload/elapsed.hpp"
 
 namespace weir {
 
@@ -46,7 +47,7 @@ struct SilentOnChanges {
 /// Bound    as Breaker's: counted from outside, at any instant and by any number of threads
 /// Memory   3 kB
 /// Threads  safe from any thread; not to be destroyed while a pass is out
-/// Cost     closed: a load to enter, a lock for the end; else a lock for each. The clock once each
+/// Cost     closed, a load to enter and a lock to end; else a lock for each. Each reads the clock
 /// Errors   the constructor throws std::invalid_argument and names the setting
 /// Requires a listener that does not throw
 template <typename Clock = DefaultClock, typename Listener = SilentOnChanges>
@@ -61,75 +62,12 @@ class BasicCircuitBreaker {
     SteadyInstant ready_at{};  ///< when to ask again; now, where others' calls or hands decide
   };
 
-  /// One call that asked. True where it was let in. Destroyed before its end was told, it tells
-  /// nothing: CallEnd::ignored.
-  ///
-  /// Threads  one at a time, as any value
-  /// Requires the breaker to outlive it
-  class [[nodiscard]] Pass {
-   public:
-    Pass(Pass&& other) noexcept
-        : breaker_(std::exchange(other.breaker_, nullptr)),
-          ticket_(std::exchange(other.ticket_, 0)),
-          entered_at_(other.entered_at_),
-          refused_(other.refused_) {}
-    Pass& operator=(Pass&& other) noexcept {
-      if (this == &other) return *this;
-      withdraw();
-      breaker_ = std::exchange(other.breaker_, nullptr);
-      ticket_ = std::exchange(other.ticket_, 0);
-      entered_at_ = other.entered_at_;
-      refused_ = other.refused_;
-      return *this;
-    }
-    ~Pass() { withdraw(); }
-
-    explicit operator bool() const noexcept { return ticket_ != 0; }
-    /// Of a pass that was not let in.
-    const Refused& refused() const noexcept { return refused_; }
-
-    /// The call ended. Once: later ends tell nothing.
-    void end(CallEnd end) noexcept {
-      if (breaker_ != nullptr) this->end(end, breaker_->clock_.now());
-    }
-    void end(CallEnd end, SteadyInstant now) noexcept {
-      if (auto* breaker = std::exchange(breaker_, nullptr)) {
-        breaker->observe(ticket_, {.ended_at = now, .latency = now - entered_at_, .end = end});
-      }
-    }
-
-    /// It never ran: something further in refused it.
-    void withdraw() noexcept {
-      if (auto* breaker = std::exchange(breaker_, nullptr)) breaker->withdraw(ticket_);
-    }
-
-    /// Calls it and ends with it: a failure where it throws, else a success.
-    template <typename Function>
-    decltype(auto) call(Function&& function) {
-      struct End {
-        Pass& pass;
-        int exceptions = std::uncaught_exceptions();
-        ~End() {
-          const bool threw = std::uncaught_exceptions() > exceptions;
-          pass.end(threw ? CallEnd::failure : CallEnd::success);
-        }
-      };
-      const End end{*this};
-      return std::forward<Function>(function)();
-    }
-
-   private:
-    friend BasicCircuitBreaker;
-
-    Pass(BasicCircuitBreaker& breaker, Breaker::Ticket ticket, SteadyInstant now) noexcept
-        : breaker_(&breaker), ticket_(ticket), entered_at_(now) {}
-    explicit Pass(const Refused& refused) noexcept : refused_(refused) {}
-
-    BasicCircuitBreaker* breaker_ = nullptr;  ///< until the end is told
-    Breaker::Ticket ticket_ = 0;
-    SteadyInstant entered_at_{};
-    Refused refused_{};
+  /// What the breaker knows of a call in flight.
+  struct Ticket {
+    Breaker::Ticket number = 0;
+    SteadyInstant entered_at{};
   };
+  using Pass = GatePass<BasicCircuitBreaker>;
 
   explicit BasicCircuitBreaker(const Settings& settings, Clock clock = {}, Listener listener = {})
       : config_(configured(settings)), clock_(std::move(clock)), listener_(std::move(listener)) {}
@@ -142,7 +80,7 @@ class BasicCircuitBreaker {
     // Who reads a ticket that is just being withdrawn has come before it was.
     const Breaker::Ticket ticket = closed_ticket_.load(std::memory_order_relaxed);
     if (ticket != 0) [[likely]]
-      return Pass(*this, ticket, now);
+      return Pass(*this, {ticket, now});
     return try_enter_slowly(now);
   }
 
@@ -173,6 +111,8 @@ class BasicCircuitBreaker {
   const Listener& listener() const noexcept { return listener_; }
 
  private:
+  friend Pass;
+
   static constexpr bool listens = !std::is_same_v<Listener, SilentOnChanges>;
 
   /// Turns that wait to be told.
@@ -215,18 +155,24 @@ class BasicCircuitBreaker {
       answer = Breaker::enter(config_, state_, now);
       refused = {state_.circuit, state_.since, answer.ready_at};
     });
-    return answer.ticket != 0 ? Pass(*this, answer.ticket, now) : Pass(refused);
+    return answer.ticket != 0 ? Pass(*this, {answer.ticket, now}) : Pass(refused);
   }
 
-  void observe(Breaker::Ticket ticket, const CallSample& sample) noexcept {
-    change([&] { Breaker::observe(config_, state_, ticket, sample); });
+  void end(const Ticket& ticket, CallEnd how, SteadyInstant now) noexcept {
+    if (how == CallEnd::ignored && is_of_now(ticket)) return;
+    const CallSample sample{
+        .ended_at = now, .latency = elapsed(ticket.entered_at, now), .end = how};
+    change([&] { Breaker::observe(config_, state_, ticket.number, sample); });
   }
 
-  void withdraw(Breaker::Ticket ticket) noexcept {
-    // Of a closed circuit there is nothing to give back.
-    if (closed_ticket_.load(std::memory_order_relaxed) == ticket) return;
-    const SteadyInstant now = clock_.now();
-    change([&] { Breaker::withdraw(config_, state_, ticket, now); });
+  void withdraw(const Ticket& ticket, SteadyInstant now) noexcept {
+    if (is_of_now(ticket)) return;
+    change([&] { Breaker::withdraw(config_, state_, ticket.number, now); });
+  }
+
+  /// Of a closed circuit there is nothing to give back.
+  bool is_of_now(const Ticket& ticket) const noexcept {
+    return closed_ticket_.load(std::memory_order_relaxed) == ticket.number;
   }
 
   /// Does it under the lock, and tells of a turn outside of it.

@@ -1,6 +1,7 @@
 // What a gate hands to a call that it lets in, or refuses.
 #pragma once
 
+#include <exception>
 #include <utility>
 
 #include "weir/overload/call.hpp"
@@ -62,5 +63,21 @@ class [[nodiscard]] GatePass {
   Ticket ticket_{};
   Refused refused_{};
 };
+
+/// Calls it and ends the pass with it: a failure where it throws, else a success. A pass that is
+/// left to its destructor would say of an exception that it tells nothing.
+template <typename Pass, typename Function>
+decltype(auto) call(Pass& pass, Function&& function) {
+  struct End {
+    Pass& pass;
+    int exceptions = std::uncaught_exceptions();
+    ~End() {
+      const bool threw = std::uncaught_exceptions() > exceptions;
+      pass.end(threw ? CallEnd::failure : CallEnd::success);
+    }
+  };
+  const End end{pass};
+  return std::forward<Function>(function)();
+}
 
 }  // namespace weir

@@ -65,6 +65,9 @@ class LeasedHost {
 /// A holder whose lease has ended may still be at work; then more is at work than the limit. So
 /// `lease_for` is longer than any call takes that is not lost.
 ///
+/// That a lease has ended is noticed by the next that asks, or by who waits; until then in_flight()
+/// counts it.
+///
 /// Bound    the weight whose leases last is never let in above the limit, or the priority's ceiling
 /// Memory   32 bytes for each unit of the limit
 /// Threads  as BasicConcurrencyLimit

@@ -70,8 +70,11 @@ class BasicLimiter {
   }
 
   /// The same as a gate among others (weir::chain): its pass can be withdrawn.
-  Pass try_enter(const Entry& entry = {}) { return try_enter(entry, clock_.now()); }
-  Pass try_enter(const Entry& entry, SteadyInstant now) {
+  Pass try_enter(const Entry& entry = {}) requires Withdrawable<typename Keeper::Machine> {
+    return try_enter(entry, clock_.now());
+  }
+  Pass try_enter(const Entry& entry,
+                 SteadyInstant now) requires Withdrawable<typename Keeper::Machine> {
     return {{this}, entry.weight, try_acquire(entry.weight, now)};
   }
   /// As if units that were granted at once had never been asked for.

@@ -31,7 +31,7 @@ namespace weir {
 /// Bound    LoadShedder's
 /// Memory   2 KB
 /// Threads  safe from any thread; no call waits for a reading of another
-/// Cost     a lock when a call comes and one when it ends; some 50 us for the call that reads
+/// Cost     a lock when a call comes and one when it ends; some 80 us for the call that reads
 /// Errors   the constructor throws std::invalid_argument for settings that are no good, bad_alloc
 template <typename Clock = DefaultClock, typename Source = MachineLoad>
 class BasicLoadGate {

@@ -51,7 +51,7 @@ std::optional<std::string_view> parse_group(std::string_view text) noexcept;
 /// machine's, in a container too.
 ///
 /// Threads  one at a time
-/// Cost     some 50 us: five small files. The kernel writes all of /proc/stat each time, more on
+/// Cost     some 80 us: five small files. The kernel writes all of /proc/stat each time, more on
 ///          machines of many processors
 /// Errors   the constructor throws bad_alloc
 class MachineLoad {

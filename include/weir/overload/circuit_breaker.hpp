@@ -75,7 +75,7 @@ struct Breaker {
     std::chrono::nanoseconds slow_after{};
     std::int64_t minimum_calls = 1;
     std::int64_t window_calls = 0;  ///< 0: by time
-    TimeWindow::Config window;
+    TimeWindow::Shape window;
     std::chrono::nanoseconds open_for{};
     std::chrono::nanoseconds longest_open_for{};
     std::int64_t probes = 1;
@@ -94,7 +94,6 @@ struct Breaker {
   struct Probe {
     Ticket ticket = 0;  ///< 0: the place is free
     SteadyInstant ends_at{};
-    bool operator==(const Probe&) const = default;
   };
 
   struct State {
@@ -110,7 +109,6 @@ struct Breaker {
     std::array<Probe, most_probes> probing{};
     CallCountWindow last_calls;
     TimeWindow last_parts;
-    bool operator==(const State&) const = default;
   };
 
   /// Let in where there is a ticket. Where not: when to ask again; now where nobody can tell.
@@ -160,7 +158,7 @@ struct Breaker {
   }
 
   /// Asks to be let in.
-  static constexpr Answer enter(const Config& config, State& state, SteadyInstant now) noexcept {
+  static Answer enter(const Config& config, State& state, SteadyInstant now) noexcept {
     now = see(state, now);
     if (state.circuit == Circuit::closed) return {state.closed_ticket, now};
     if (state.hold == Hold::open) return {0, now};
@@ -178,8 +176,8 @@ struct Breaker {
   }
 
   /// The call with that ticket has ended. Each ticket of a probe counts once.
-  static constexpr void observe(const Config& config, State& state, Ticket ticket,
-                                const CallSample& sample) noexcept {
+  static void observe(const Config& config, State& state, Ticket ticket,
+                      const CallSample& sample) noexcept {
     if (sample.end == CallEnd::ignored) return withdraw(config, state, ticket, sample.ended_at);
     const SteadyInstant now = see(state, sample.ended_at);
     const CallMark mark{sample.end != CallEnd::success,
@@ -202,8 +200,8 @@ struct Breaker {
   }
 
   /// The call with that ticket never ran, or tells nothing.
-  static constexpr void withdraw(const Config& config, State& state, Ticket ticket,
-                                 SteadyInstant now) noexcept {
+  static void withdraw(const Config& config, State& state, Ticket ticket,
+                       SteadyInstant now) noexcept {
     now = see(state, now);
     if (state.circuit != Circuit::half_open || !give_back(state, ticket, now)) return;
     // With nothing learned and nothing under way, as if no probe had been let in. It can be let in
@@ -214,22 +212,15 @@ struct Breaker {
   }
 
   /// Holds it open, until close() or reset().
-  static constexpr void open(State& state, SteadyInstant now) noexcept {
-    hold(state, Hold::open, now);
-  }
+  static void open(State& state, SteadyInstant now) noexcept { hold(state, Hold::open, now); }
 
   /// Holds it closed, until open() or reset(): all go through, and none is counted.
-  static constexpr void close(State& state, SteadyInstant now) noexcept {
-    hold(state, Hold::closed, now);
-  }
+  static void close(State& state, SteadyInstant now) noexcept { hold(state, Hold::closed, now); }
 
   /// Closed, held by nobody, and nothing counted yet.
-  static constexpr void reset(State& state, SteadyInstant now) noexcept {
-    hold(state, Hold::none, now);
-  }
+  static void reset(State& state, SteadyInstant now) noexcept { hold(state, Hold::none, now); }
 
-  static constexpr Standing standing(const Config& config, const State& state,
-                                     SteadyInstant now) noexcept {
+  static Standing standing(const Config& config, const State& state, SteadyInstant now) noexcept {
     now = std::max(now, state.seen_at);
     return {state.circuit,
             state.hold,
@@ -286,15 +277,17 @@ struct Breaker {
       return SettingsError{"successes", "from 1 to 1000000"};
     }
     if (!is_span(wanted.probe_for)) return SettingsError{"probe_for", "from 1 ns to 365 days"};
-    const std::int64_t parts = std::clamp<std::int64_t>(wanted.window_parts, 1, 60);
+    const std::int64_t parts =
+        std::clamp<std::int64_t>(wanted.window_parts, 1, TimeWindow::most_parts);
     return Config{per_million(wanted.error_ratio),
                   per_million(wanted.slow_ratio),
                   wanted.error_count,
                   wanted.slow_after,
                   wanted.minimum_calls,
                   wanted.window_calls,
-                  wanted.window_calls > 0 ? TimeWindow::Config{}
-                                          : TimeWindow::Config{wanted.window_for / parts, parts},
+                  wanted.window_calls > 0 ? TimeWindow::Shape{}
+                                          : TimeWindow::Shape{wanted.window_for / parts,
+                                                              static_cast<std::size_t>(parts)},
                   wanted.open_for,
                   grows ? wanted.longest_open_for : wanted.open_for,
                   wanted.probes,
@@ -307,8 +300,8 @@ struct Breaker {
     return state.seen_at;
   }
 
-  static constexpr const OutcomeCounts& record(const Config& config, State& state, CallMark mark,
-                                               SteadyInstant now) noexcept {
+  static const OutcomeCounts& record(const Config& config, State& state, CallMark mark,
+                                     SteadyInstant now) noexcept {
     if (config.window_calls > 0) {
       state.last_calls.record(mark, config.window_calls);
       return state.last_calls.counts();
@@ -337,28 +330,28 @@ struct Breaker {
   static constexpr bool is_in_flight(const Probe& probe, SteadyInstant now) noexcept {
     return probe.ticket != 0 && now < probe.ends_at;
   }
-  static constexpr std::int64_t in_flight(const Config& config, const State& state,
-                                          SteadyInstant now) noexcept {
+  static std::int64_t in_flight(const Config& config, const State& state,
+                                SteadyInstant now) noexcept {
     return std::count_if(state.probing.begin(), state.probing.begin() + config.probes,
                          [now](const Probe& probe) { return is_in_flight(probe, now); });
   }
 
   /// Frees the place of a probe; false where it has none any more.
-  static constexpr bool give_back(State& state, Ticket ticket, SteadyInstant now) noexcept {
+  static bool give_back(State& state, Ticket ticket, SteadyInstant now) noexcept {
     const auto place = std::ranges::find(state.probing, ticket, &Probe::ticket);
     if (place == state.probing.end() || !is_in_flight(*place, now)) return false;
     *place = {};
     return true;
   }
 
-  static constexpr void shut(State& state, SteadyInstant now) noexcept {
+  static void shut(State& state, SteadyInstant now) noexcept {
     turn(state, Circuit::open, now);
     state.ready_at = now + state.open_for;
   }
 
   /// Every turn begins with no probe and an empty window, and a closed time has a ticket of its
   /// own: so whatever was under way says nothing any more.
-  static constexpr void turn(State& state, Circuit to, SteadyInstant now) noexcept {
+  static void turn(State& state, Circuit to, SteadyInstant now) noexcept {
     state.circuit = to;
     state.since = now;
     state.closed_ticket = to == Circuit::closed ? ++state.last_ticket : 0;
@@ -368,7 +361,7 @@ struct Breaker {
     state.last_parts = {};
   }
 
-  static constexpr void hold(State& state, Hold hold, SteadyInstant now) noexcept {
+  static void hold(State& state, Hold hold, SteadyInstant now) noexcept {
     now = see(state, now);
     state.hold = hold;
     turn(state, hold == Hold::open ? Circuit::open : Circuit::closed, now);

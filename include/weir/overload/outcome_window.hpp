@@ -1,12 +1,11 @@
 // How the last calls ended, counted: the last so many, or those of the last so long.
 #pragma once
 
-#include <algorithm>
 #include <array>
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 
+#include "weir/overload/recent_parts.hpp"
 #include "weir/steady_instant.hpp"
 
 namespace weir {
@@ -49,7 +48,7 @@ class CallCountWindow {
   const OutcomeCounts& counts() const noexcept { return counts_; }
 
   /// Requires 1 <= size <= most_calls, always the same.
-  constexpr void record(CallMark mark, std::int64_t size) noexcept {
+  void record(CallMark mark, std::int64_t size) noexcept {
     const auto word = static_cast<std::size_t>(next_ / 64);
     const auto bit = static_cast<std::uint32_t>(next_ % 64);
     if (counts_.calls == size) {
@@ -63,8 +62,6 @@ class CallCountWindow {
     next_ = next_ + 1 < size ? next_ + 1 : 0;
   }
 
-  bool operator==(const CallCountWindow&) const = default;
-
  private:
   OutcomeCounts counts_;
   std::int64_t next_ = 0;  ///< where the next call goes; when full, the oldest lies there
@@ -72,78 +69,42 @@ class CallCountWindow {
   std::array<std::uint64_t, most_calls / 64> slow_{};
 };
 
-/// The calls that ended in the last `parts` parts of time, the present one among them. Parts are
-/// cut at multiples of their width.
+/// The calls that ended in the last so many parts of time, the present one among them. Parts are
+/// cut at multiples of their width. A time before the newest that was recorded counts as that one.
 ///
-/// Bound    a call is counted for at least parts - 1 widths, and for less than `parts` of them
+/// Bound    with p parts, a call is counted for at least p - 1 widths, and for less than p of them
 /// Memory   1.5 kB
-/// Cost     the same for each call; a part for each that passed since the last, `parts` at most
+/// Cost     the same for each call; a part for each that passed since the last, all at most
 class TimeWindow {
  public:
   static constexpr std::int64_t most_parts = 60;
+  using Parts = RecentParts<OutcomeCounts, most_parts>;
+  using Shape = Parts::Shape;
 
-  struct Config {
-    std::chrono::nanoseconds part{1};
-    std::int64_t parts = 1;
-    bool operator==(const Config&) const = default;
-  };
-
-  /// A time before the newest recorded counts as that one.
-  constexpr void record(const Config& config, CallMark mark, SteadyInstant now) noexcept {
-    advance(config, part_of(config, now));
+  void record(const Shape& shape, CallMark mark, SteadyInstant now) noexcept {
+    advance(shape, now);
     const OutcomeCounts one{1, mark.failed, mark.slow};
     counts_ += one;
-    cell(config, newest_) += one;
+    parts_.current() += one;
   }
 
   /// What is still counted at `now`.
-  constexpr OutcomeCounts counts(const Config& config, SteadyInstant now) const noexcept {
-    OutcomeCounts left = counts_;
-    const std::int64_t part = part_of(config, now);
-    for (std::int64_t gone = newest_ - config.parts + 1;
-         gone <= std::min(part - config.parts, newest_); ++gone) {
-      left -= cells_[index(config, gone)];
-    }
-    return left;
+  OutcomeCounts counts(const Shape& shape, SteadyInstant now) const noexcept {
+    TimeWindow later = *this;
+    later.advance(shape, now);
+    return later.counts_;
   }
 
   /// As counts(), where `now` is the instant that was recorded last.
-  constexpr const OutcomeCounts& counts() const noexcept { return counts_; }
-
-  bool operator==(const TimeWindow&) const = default;
+  const OutcomeCounts& counts() const noexcept { return counts_; }
 
  private:
-  /// Floor division: instants before the epoch are instants too.
-  static constexpr std::int64_t part_of(const Config& config, SteadyInstant now) noexcept {
-    const std::int64_t at = now.time_since_epoch().count();
-    const std::int64_t width = config.part.count();
-    return at / width - (at % width < 0 ? 1 : 0);
-  }
-
-  static constexpr std::size_t index(const Config& config, std::int64_t part) noexcept {
-    const std::int64_t rest = part % config.parts;
-    return static_cast<std::size_t>(rest < 0 ? rest + config.parts : rest);
-  }
-
-  constexpr OutcomeCounts& cell(const Config& config, std::int64_t part) noexcept {
-    return cells_[index(config, part)];
-  }
-
-  /// Empties the cells of parts that begin, which are those of parts that end.
-  constexpr void advance(const Config& config, std::int64_t part) noexcept {
-    if (part <= newest_) return;
-    for (std::int64_t begun = std::max(newest_, part - config.parts) + 1; begun <= part; ++begun) {
-      counts_ -= cell(config, begun);
-      cell(config, begun) = {};
-    }
-    newest_ = part;
+  void advance(const Shape& shape, SteadyInstant now) noexcept {
+    parts_.advance(shape, now, [this](const OutcomeCounts& gone) { counts_ -= gone; });
   }
 
   OutcomeCounts counts_;
-  /// The newest part that has counts. The first of all is earlier than any, by so much that no
-  /// difference of two parts overflows.
-  std::int64_t newest_ = -(std::int64_t{1} << 62);
-  std::array<OutcomeCounts, most_parts> cells_{};
+  Parts parts_;
 };
 
 }  // namespace weir

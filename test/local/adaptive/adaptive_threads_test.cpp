@@ -68,6 +68,34 @@ TEST(AdaptiveThreads, EachCallIsShownOrCountedAsMissed) {
   EXPECT_EQ(limit.in_flight(), 0);
 }
 
+/// Stays in its first observe() until it is told to go on.
+struct Lingering : Counter {
+  static inline std::atomic<bool> is_in{false};
+  static inline std::atomic<bool> may_leave{false};
+  static void observe(const Config& config, State& state, const CallSample& sample) {
+    Counter::observe(config, state, sample);
+    is_in = true;
+    while (!may_leave) std::this_thread::yield();
+  }
+};
+
+TEST(AdaptiveThreads, CallsThatEndMeanwhileDoNotWaitAndAreCounted) {
+  AdaptiveLimit<Lingering> limit;
+  auto first = limit.try_enter();
+  std::thread lingers([&] { first.end(CallEnd::success); });
+  while (!Lingering::is_in) std::this_thread::yield();
+  for (const CallEnd end : {CallEnd::success, CallEnd::dropped, CallEnd::failure}) {
+    limit.try_enter().end(end);
+  }
+  EXPECT_EQ(limit.missed(), 2);
+  EXPECT_EQ(limit.in_flight(), 0);
+  Lingering::may_leave = true;
+  lingers.join();
+  limit.try_enter().end(CallEnd::success);
+  EXPECT_EQ(limit.state().seen, 2);
+  EXPECT_EQ(limit.state().unseen, 1);
+}
+
 template <typename E>
 class AdaptiveLaws : public testing::Test {};
 using Laws = testing::Types<Aimd, Vegas, Gradient2, AutoConcurrency, Windowed<Gradient2>>;

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "test/local/chain/fake_gate.hpp"
+#include "weir/algorithm/pacer.hpp"
 #include "weir/local/keyed_limiter.hpp"
 #include "weir/local/keyed_token_bucket.hpp"
 #include "weir/local/limiter.hpp"
@@ -122,6 +123,7 @@ using Word = BasicLimiter<AtomicWord, ManualClock>;
 using Text = BasicLimiter<LimitState, ManualClock>;
 static_assert(Gate<Word>);
 static_assert(Gate<Text>);
+static_assert(!Gate<BasicLimiter<TypedState<Pacer>, ManualClock>>);  // it cannot take units back
 static_assert(Gate<OfKey<KeyedLimiter<std::string>>>);
 static_assert(Gate<OfKey<KeyedTokenBucket<int>>>);
 

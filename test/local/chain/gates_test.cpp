@@ -10,6 +10,7 @@
 #include "weir/local/concurrency.hpp"
 #include "weir/local/keeping.hpp"
 #include "weir/local/limiter.hpp"
+#include "weir/overload_protection.hpp"
 
 namespace weir {
 namespace {
@@ -21,6 +22,11 @@ constexpr SteadyInstant start{1h};
 using Word = BasicLimiter<AtomicWord, ManualClock>;
 using Concurrency = BasicConcurrencyLimit<ManualClock>;
 static_assert(Gate<Concurrency>);
+static_assert(Gate<BasicCircuitBreaker<ManualClock>>);
+static_assert(Gate<LoadGate>);
+static_assert(Gate<AcceptRatioGate>);
+static_assert(Gate<LeasedConcurrencyLimit>);
+static_assert(Gate<PartitionedConcurrencyLimit::Gate>);
 
 struct Gates : testing::Test {
   ManualTime time{start};
@@ -59,6 +65,59 @@ TEST_F(Gates, WhoWaitsForAPlaceGetsTheOneThatIsWithdrawn) {
   held.withdraw();
   EXPECT_TRUE(waiter.told);
   EXPECT_EQ(narrow.host().look(waiter, start).verdict, Verdict::granted);
+}
+
+/// A breaker that one failure opens, for a second.
+struct GatesWithBreaker : Gates {
+  GatesWithBreaker() {
+    auto call = breaker.try_enter();
+    call.end(CallEnd::failure);
+  }
+
+  BasicCircuitBreaker<ManualClock> breaker{{.error_count = 1, .minimum_calls = 1, .open_for = 1s},
+                                           clock};
+};
+
+TEST_F(GatesWithBreaker, WhileItIsOpenNothingFurtherInIsAsked) {
+  auto guard = chain(breaker, concurrency, limiter);
+  auto refused = guard.try_enter({.weight = 2});
+  EXPECT_EQ(refused.refused_by(), 0u);
+  EXPECT_EQ(refused.ready_at(), start + 1s);
+  EXPECT_EQ(refused.pass<0>()->refused().circuit, Circuit::open);
+  EXPECT_EQ(limiter.peek().remaining, 3);
+}
+
+TEST_F(GatesWithBreaker, WhileItIsOpenTheLimiterBeforeItLosesNothing) {
+  auto guard = chain(limiter, breaker);
+  for (int call = 0; call < 10; ++call) EXPECT_EQ(guard.try_enter().refused_by(), 1u);
+  EXPECT_EQ(limiter.peek().remaining, 3);
+}
+
+TEST_F(GatesWithBreaker, AProbeThatIsRefusedFurtherInLeavesTheCircuitOpen) {
+  auto guard = chain(breaker, concurrency);
+  auto running = concurrency.try_enter({.weight = 2});
+  time.advance(1s);
+  for (int call = 0; call < 10; ++call) {
+    EXPECT_EQ(guard.try_enter().refused_by(), 1u);
+    EXPECT_EQ(breaker.state(), Circuit::open);
+  }
+  running.end(CallEnd::success);
+  auto probe = guard.try_enter();  // and the next that finds room is the probe
+  ASSERT_TRUE(probe);
+  EXPECT_EQ(breaker.state(), Circuit::half_open);
+  probe.end(CallEnd::success);
+  EXPECT_EQ(breaker.state(), Circuit::closed);
+}
+
+TEST_F(GatesWithBreaker, TheEndOfACallIsHeardByTheBreakerAndFreesItsPlace) {
+  auto guard = chain(breaker, concurrency, limiter);
+  time.advance(1s);
+  auto probe = guard.try_enter();
+  ASSERT_TRUE(probe);
+  EXPECT_EQ(guard.try_enter().refused_by(), 0u);
+  probe.end(CallEnd::failure);
+  EXPECT_EQ(breaker.state(), Circuit::open);
+  EXPECT_EQ(concurrency.in_flight(), 0);
 }
 
 /// What became of the calls of each priority.

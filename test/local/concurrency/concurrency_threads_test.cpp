@@ -187,6 +187,23 @@ TEST(ALimitSetLive, UnderLoadIsNeverExceededByNewcomers) {
   EXPECT_EQ(limit.waiting(), 0u);
 }
 
+TEST(ALease, ThatEndsWakesWhoWaits) {
+  LeasedConcurrencyLimit limit({.limit = 1, .lease_for = 20ms, .queue = 2});
+  const auto lost = limit.try_enter();
+  ASSERT_TRUE(lost);
+  const SteadyInstant begin_at = limit.clock().now();
+  auto next = limit.enter_for({}, 20s);  // a thread
+  ASSERT_TRUE(next);
+  EXPECT_LT(limit.clock().now() - begin_at, 10s);
+  Waited<LeasedConcurrencyLimit::Permit> waited;  // a coroutine, when that one is lost too
+  auto begin = [&] { return limit.async_enter(); };
+  const auto job = await_one(begin, waited);
+  EXPECT_EQ(limit.waiting(), 1u);
+  ASSERT_TRUE(soon([&] { return waited.ended(); }));
+  EXPECT_TRUE(*waited.permit);
+  EXPECT_FALSE(next.renew());
+}
+
 TEST(ALimitOfOne, OrdersWhatIsDoneUnderIt) {
   ConcurrencyLimit limit({.limit = 1, .queue = threads});
   std::int64_t plain = 0;  // no atomic: the limit is what keeps threads apart

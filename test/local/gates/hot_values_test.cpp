@@ -74,6 +74,7 @@ TEST_F(HotValueTest, WeightsCountInBoth) {
   five.end(CallEnd::success);
   EXPECT_TRUE(gate.try_enter("hot", {.weight = 3}));
   EXPECT_FALSE(gate.try_enter("hot", {.weight = -7})) << "a call is one at least";
+  EXPECT_TRUE(gate.try_enter("cold", {.weight = 0}));
 }
 
 TEST_F(HotValueTest, AWithdrawnCallIsAsIfItHadNotEntered) {
