@@ -10,6 +10,7 @@
 #include "weir/algorithm/any_of.hpp"
 #include "weir/algorithm/block.hpp"
 #include "weir/algorithm/boxed.hpp"
+#include "weir/algorithm/concurrency.hpp"
 #include "weir/algorithm/gcra.hpp"
 #include "weir/algorithm/leaky_bucket.hpp"
 #include "weir/algorithm/sliding_log.hpp"
@@ -25,6 +26,7 @@ struct LimitTerm {
     fixed_window,
     sliding_window,
     sliding_log,
+    concurrency,  ///< its period is the lease
   };
 
   Algorithm algorithm = Algorithm::token_bucket;
@@ -53,7 +55,7 @@ struct LimitError {
 ///
 ///   limit     = [algorithm] count "/" period { option } { "&" limit }
 ///   algorithm = token-bucket (default) | gcra | leaky-bucket | fixed-window | sliding-window |
-///               sliding-log
+///               sliding-log | concurrency (count at once, for a period at most)
 ///   count     = positive integer, optionally with k or M      period = [number] unit
 ///   option    = burst N | queue N | parts N | initial N | block DURATION
 ///
@@ -62,12 +64,12 @@ struct LimitError {
 class Limit {
  public:
   /// One term without a penalty; by far the commonest limit.
-  using Single = AnyOf<Gcra, LeakyBucket, FixedWindow, SlidingWindow, SlidingLog>;
+  using Single = AnyOf<Gcra, LeakyBucket, FixedWindow, SlidingWindow, SlidingLog, Concurrency>;
   /// Several terms, or one with a penalty.
   using Composite = AllOf<Block<Single>>;
   /// The algorithm of any limit. A single term's state costs no more than it would alone.
-  using Machine =
-      AnyOf<Gcra, LeakyBucket, FixedWindow, SlidingWindow, SlidingLog, Boxed<Composite>>;
+  using Machine = AnyOf<Gcra, LeakyBucket, FixedWindow, SlidingWindow, SlidingLog, Concurrency,
+                        Boxed<Composite>>;
   using State = Machine::State;
 
   static constexpr std::size_t longest_text = 512;
@@ -84,6 +86,9 @@ class Limit {
   /// Whether a key starts as one never seen. Keyed hosts need that: they drop fresh states, and a
   /// dropped key must not answer otherwise than a kept one.
   bool starts_full() const noexcept;
+
+  /// The term whose grants are permits; most limits have none, and none has two.
+  std::optional<std::size_t> permit_term() const noexcept;
 
   /// The memory of one key's state when it is largest, its key left out.
   std::size_t largest_state_bytes() const noexcept;

@@ -38,6 +38,10 @@ using Cost = std::int64_t;
 /// add up to less than 2^53, the last integer that a Lua number holds exactly.
 inline constexpr Span longest_span{std::int64_t{1} << 50};
 
+/// Names a grant that its holder may give back when it is done, or keep for longer: no other under
+/// the same key and limit ever has its number. From 1 on, below 2^53.
+enum class PermitId : std::int64_t { none = 0 };
+
 /// One request against one key.
 struct Request {
   Instant now{};  ///< the host's reading of its clock

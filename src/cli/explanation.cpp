@@ -1,6 +1,7 @@
 #include "cli/explanation.hpp"
 
 #include <algorithm>
+#include <optional>
 
 #include "weir/duration.hpp"
 
@@ -101,6 +102,19 @@ Sentences on_sliding_log(const LimitTerm& term) {
   };
 }
 
+Sentences on_concurrency(const LimitTerm& term) {
+  const std::string lease = print_duration(term.period);
+  return {
+      calls(term.count) + " at most " + (term.count == 1 ? "is" : "are") +
+          " inside at any instant: each holds a permit from WEIR.ENTER to WEIR.LEAVE, for " +
+          lease + " at the longest unless it renews it. Who crashed is out when its lease ends.",
+      "A call above that is refused until one leaves or a lease ends, and takes nothing; nobody "
+      "waits in line.",
+      "The table counts permits that nobody gives back: a place that is given back may be taken "
+      "again at once.",
+  };
+}
+
 Sentences on_algorithm(const LimitTerm& term) {
   switch (term.algorithm) {
     case LimitTerm::Algorithm::token_bucket: return on_token_bucket(term);
@@ -108,6 +122,7 @@ Sentences on_algorithm(const LimitTerm& term) {
     case LimitTerm::Algorithm::fixed_window: return on_fixed_window(term);
     case LimitTerm::Algorithm::sliding_window: return on_sliding_window(term);
     case LimitTerm::Algorithm::sliding_log: return on_sliding_log(term);
+    case LimitTerm::Algorithm::concurrency: return on_concurrency(term);
   }
   return {};
 }
@@ -127,12 +142,14 @@ std::vector<std::string> sentences_on(const LimitTerm& term) {
   return sentences;
 }
 
+// Places come back, so beside a rate they sustain no other; alone, that of nobody leaving is told.
 Rate sustained_rate(const Limit& limit) {
-  Rate slowest = rate_of(limit.terms().front());
+  std::optional<Rate> slowest;
   for (const LimitTerm& term : limit.terms()) {
-    if (slower(rate_of(term), slowest)) slowest = rate_of(term);
+    if (term.algorithm == LimitTerm::Algorithm::concurrency) continue;
+    if (!slowest || slower(rate_of(term), *slowest)) slowest = rate_of(term);
   }
-  return slowest;
+  return slowest.value_or(rate_of(limit.terms().front()));
 }
 
 std::vector<BoundRow> bound_table(const Limit& limit) {

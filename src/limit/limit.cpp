@@ -23,6 +23,8 @@ Limit::Single::Config single_config(const LimitTerm& term) {
       return SlidingWindow::configure({term.count, term.period, term.parts}).value();
     case LimitTerm::Algorithm::sliding_log:
       return SlidingLog::configure({term.count, term.period}).value();
+    case LimitTerm::Algorithm::concurrency:
+      return Concurrency::configure({term.count, term.period}).value();
   }
   return {};
 }
@@ -64,8 +66,8 @@ bool full_at_start(const LimitTerm& term) {
 }  // namespace
 
 const char* name(LimitTerm::Algorithm algorithm) noexcept {
-  constexpr std::array names{"token-bucket", "leaky-bucket", "fixed-window", "sliding-window",
-                             "sliding-log"};
+  constexpr std::array names{"token-bucket",   "leaky-bucket", "fixed-window",
+                             "sliding-window", "sliding-log",  "concurrency"};
   return names[static_cast<std::size_t>(algorithm)];
 }
 
@@ -97,6 +99,13 @@ bool Limit::starts_full() const noexcept {
   return true;
 }
 
+std::optional<std::size_t> Limit::permit_term() const noexcept {
+  for (std::size_t at = 0; at < terms_.size(); ++at) {
+    if (terms_[at].algorithm == LimitTerm::Algorithm::concurrency) return at;
+  }
+  return {};
+}
+
 std::size_t Limit::largest_state_bytes() const noexcept {
   std::size_t bytes = sizeof(State);
   if (std::holds_alternative<Composite::Config>(config_)) {
@@ -107,6 +116,9 @@ std::size_t Limit::largest_state_bytes() const noexcept {
       bytes += (static_cast<std::size_t>(term.count) + 1) * sizeof(std::int64_t);
     } else if (term.algorithm == LimitTerm::Algorithm::sliding_window) {
       bytes += (static_cast<std::size_t>(term.parts) + 2) * sizeof(std::int64_t);
+    } else if (term.algorithm == LimitTerm::Algorithm::concurrency) {
+      const std::size_t cells = Concurrency::cells_for(static_cast<std::size_t>(term.count));
+      bytes += (cells + 1) * sizeof(std::int64_t);
     }
   }
   return bytes;

@@ -24,6 +24,7 @@ constexpr std::array algorithm_names{
     AlgorithmName{"fixed-window", TermAlgorithm::fixed_window},
     AlgorithmName{"sliding-window", TermAlgorithm::sliding_window},
     AlgorithmName{"sliding-log", TermAlgorithm::sliding_log},
+    AlgorithmName{"concurrency", TermAlgorithm::concurrency},
 };
 
 /// What stands at the cursor, fit to be shown in a message.
@@ -44,9 +45,17 @@ class Parser {
       fail(Limit::longest_text, "a limit may have at most 512 characters");
     }
     std::vector<LimitTerm> terms;
+    bool has_permits = false;
     while (!error_) {
       if (terms.size() == most_terms) fail(at_, "at most 8 limits may be joined by &");
-      read_term(terms.emplace_back());
+      skip_space();
+      const std::size_t term_at = at_;
+      LimitTerm& term = terms.emplace_back();
+      read_term(term);
+      if (term.algorithm == TermAlgorithm::concurrency) {
+        if (has_permits) fail(term_at, "concurrency is given twice: a permit is one limit's");
+        has_permits = true;
+      }
       skip_space();
       if (error_ || at_ == text_.size()) break;
       ++at_;  // the & that ended the term
@@ -111,8 +120,8 @@ class Parser {
     const char first = word[0];
     if ((first >= 'a' && first <= 'z') || (first >= 'A' && first <= 'Z')) {
       fail(at_, "unknown algorithm " + quoted(word) +
-                    "; expected token-bucket, gcra, leaky-bucket, fixed-window, sliding-window or "
-                    "sliding-log");
+                    "; expected token-bucket, gcra, leaky-bucket, fixed-window, sliding-window, "
+                    "sliding-log or concurrency");
     }
   }
 
@@ -239,6 +248,9 @@ class Parser {
         break;
       case TermAlgorithm::sliding_log:
         report(SlidingLog::configure({term.count, term.period}));
+        break;
+      case TermAlgorithm::concurrency:
+        report(Concurrency::configure({term.count, term.period}));
         break;
     }
   }

@@ -13,6 +13,24 @@ constexpr std::int64_t farthest = std::int64_t{1} << 53;
 /// Stands for Instant::min(): never seen.
 constexpr std::int64_t field_of_never = -farthest;
 
+/// What a form begins with: the same within several terms and alone, and never another's.
+template <typename State>
+constexpr std::int64_t tag = -1;
+template <>
+constexpr std::int64_t tag<Gcra::State> = 0;
+template <>
+constexpr std::int64_t tag<LeakyBucket::State> = 1;
+template <>
+constexpr std::int64_t tag<FixedWindow::State> = 2;
+template <>
+constexpr std::int64_t tag<SlidingWindow::State> = 3;
+template <>
+constexpr std::int64_t tag<SlidingLog::State> = 4;
+template <>
+constexpr std::int64_t tag<Box<Limit::Composite::State>> = 5;
+template <>
+constexpr std::int64_t tag<Concurrency::State> = 6;
+
 // ---- Writing ----
 
 std::int64_t field_of(Instant instant) noexcept {
@@ -37,6 +55,17 @@ void write(const SlidingLog::State& state, Form& form) {
   for (std::uint32_t at = 0; at < state.size; ++at) form.push_back(field_of(state[at]));
 }
 
+void write(const Concurrency::State& state, Form& form) {
+  if (state.cells.empty()) return;
+  form.insert(form.end(),
+              {static_cast<std::int64_t>(state.latest()), field_of(state.granted_at())});
+  for (std::uint32_t at = 0; at < state.size; ++at) {
+    const Concurrency::Entry entry = state[at];
+    form.insert(form.end(),
+                {field_of(entry.leaves_at), static_cast<std::int64_t>(entry.permit), entry.weight});
+  }
+}
+
 template <typename State>
 void write_any(const State& state, Form& form);
 
@@ -52,8 +81,12 @@ void write(const Box<Limit::Composite::State>& state, Form& form) {
 
 template <typename State>
 void write_any(const State& state, Form& form) {
-  form.push_back(static_cast<std::int64_t>(state.index()));
-  std::visit([&](const auto& chosen) { write(chosen, form); }, state);
+  std::visit(
+      [&]<typename Chosen>(const Chosen& chosen) {
+        form.push_back(tag<Chosen>);
+        write(chosen, form);
+      },
+      state);
 }
 
 // ---- Reading ----
@@ -111,6 +144,29 @@ bool read(Fields fields, SlidingLog::State& state) {
   return true;
 }
 
+bool read(Fields fields, Concurrency::State& state) {
+  if (fields.empty()) return true;
+  constexpr std::size_t front = 2;
+  constexpr std::size_t width = 3;
+  if (fields.size() < front || (fields.size() - front) % width != 0) return false;
+  const std::size_t permits = (fields.size() - front) / width;
+  if (permits > Concurrency::most_permits) return false;
+  const std::int64_t latest = fields[0];
+  if (latest < 1 || latest >= farthest || !is_instant(fields[1])) return false;
+  state.cells = Cells(Concurrency::cells_for(permits));
+  state.cells[0] = latest;
+  state.cells[1] = fields[1];
+  for (std::size_t at = 0; at < permits; ++at) {
+    const Fields entry = fields.subspan(front + at * width, width);
+    const bool in_order = at == 0 || entry[0] >= fields[front + (at - 1) * width];
+    if (!is_instant(entry[0]) || !in_order || entry[1] < 1 || entry[1] > latest) return false;
+    if (entry[2] < 1 || entry[2] > Concurrency::most_permits) return false;
+    state.put(state.size++, {Instant{Span{entry[0]}}, PermitId{entry[1]}, entry[2]});
+    state.cells[2] += entry[2];
+  }
+  return true;
+}
+
 template <typename State>
 bool read_any(Fields form, State& state);
 
@@ -129,20 +185,20 @@ bool read(Fields fields, Box<Limit::Composite::State>& state) {
   return true;
 }
 
-/// Reads the alternative whose number the form begins with.
-template <typename State, std::size_t... Numbers>
-bool read_numbered(Fields form, State& state, std::index_sequence<Numbers...>) {
-  const auto try_number = [&](auto number) {
-    return form[0] == static_cast<std::int64_t>(number()) &&
-           read(form.subspan(1), state.template emplace<number()>());
+/// Reads the alternative whose tag the form begins with.
+template <typename... States>
+bool read_tagged(Fields form, std::variant<States...>& state) {
+  const auto is_read = [&]<typename Chosen>(Chosen&& chosen) {
+    if (form[0] != tag<Chosen> || !read(form.subspan(1), chosen)) return false;
+    state = std::forward<Chosen>(chosen);
+    return true;
   };
-  return (try_number(std::integral_constant<std::size_t, Numbers>{}) || ...);
+  return (is_read(States{}) || ...);
 }
 
 template <typename State>
 bool read_any(Fields form, State& state) {
-  if (form.empty()) return false;
-  return read_numbered(form, state, std::make_index_sequence<std::variant_size_v<State>>{});
+  return !form.empty() && read_tagged(form, state);
 }
 
 }  // namespace

@@ -107,7 +107,9 @@ Answer Table::take_new(Shard& shard, std::uint64_t hash, const Subject& subject,
     if (!shared_lock) shared_lock = std::unique_lock(shared_->mutex);
     shared = shared_->open(*subject.rule, hash);
     const Decision decision = shared.step(config, asked);
-    return finish(decision, *shared.first);
+    Answer answer = finish(decision, *shared.first);
+    answer.shared = true;
+    return answer;
   }
   try {
     // What the key did while it shared states goes with it, or it would be forgiven.
@@ -184,6 +186,19 @@ void Table::withdraw(const Subject& subject, Instant now, const Withdrawal& with
   with(subject, now, [&](const auto& config, Held held, Instant at) {
     if (held.shared || held.turn == Turn::joint) return;
     Machine::withdraw(config, *held.first, at, withdrawal);
+  });
+}
+
+// Nor do they let one leave: two keys may have the same permit in them.
+Cost Table::leave(const Subject& subject, Instant now, PermitId permit) {
+  return with(subject, now, [&](const auto& config, Held held, Instant at) {
+    return held.shared ? Cost{0} : Machine::leave(config, *held.first, at, permit);
+  });
+}
+
+Span Table::renew(const Subject& subject, Instant now, PermitId permit) {
+  return with(subject, now, [&](const auto& config, Held held, Instant at) {
+    return held.shared ? Span{0} : Machine::renew(config, *held.first, at, permit);
   });
 }
 

@@ -220,6 +220,71 @@ void reset(CommandContext& context, const Arguments& arguments, ReplyWriter& rep
   reply.integer(context.service.table.reset({rule, read->key}) ? 1 : 0);
 }
 
+/// The rule that the client means, and which of its terms hands out permits; null after an error
+/// reply.
+struct PermitRule {
+  const Rule* rule = nullptr;
+  std::size_t term = 0;
+};
+PermitRule find_permit_rule(CommandContext& context, std::string_view limit, ReplyWriter& reply) {
+  const Rule* rule = find_rule(context, limit, reply);
+  if (!rule) return {};
+  const auto term = rule->limit.permit_term();
+  if (term) return {rule, *term};
+  fail(context, reply, "limit: expected one with a concurrency, as in 'concurrency 10/30s'");
+  return {};
+}
+
+void enter(CommandContext& context, const Arguments& arguments, ReplyWriter& reply) {
+  const auto read = wire::read_enter(behind_name(arguments));
+  if (!read) return fail(context, reply, read.error().message);
+  const auto [rule, term] = find_permit_rule(context, read->limit, reply);
+  if (!rule || !fits(context, read->key, reply)) return;
+  const Subject subject{rule, read->key, nullptr, context.key_hash};
+  const Request request{context.now, read->weight, {}};
+  const Answer answer = context.service.table.take(subject, request, &context.grant);
+  context.metrics.decided(*rule, answer.decision.verdict, read->weight);
+  context.hot_keys.saw(*rule, read->key, answer.decision.verdict);
+  reply.map(decision_fields + 1);
+  write_decision(answer.decision, answer.decided_at, reply);
+  reply.bulk("permit");
+  if (taken(answer.decision.verdict) && read->weight > 0) {
+    const PermitId permit =
+        answer.shared ? PermitId::none : Concurrency::permit_of(context.grant.marks.at(term));
+    reply.bulk(std::to_string(static_cast<std::int64_t>(permit)));
+  } else {
+    reply.null();
+  }
+  reply.bulk("lease_us");
+  reply.integer(rule->limit.terms()[term].period.count());
+}
+
+void leave(CommandContext& context, const Arguments& arguments, ReplyWriter& reply) {
+  const auto read = wire::read_leave(behind_name(arguments));
+  if (!read) return fail(context, reply, read.error().message);
+  const Rule* rule = find_permit_rule(context, read->limit, reply).rule;
+  if (!rule || !fits(context, read->key, reply)) return;
+  const Subject subject{rule, read->key, nullptr, context.key_hash};
+  const Cost back = context.service.table.leave(subject, context.now, read->permit);
+  if (read->permit != PermitId::none) {
+    context.metrics.showed(back > 0 ? PermitUse::left : PermitUse::left_late);
+  }
+  reply.integer(back);
+}
+
+void renew(CommandContext& context, const Arguments& arguments, ReplyWriter& reply) {
+  const auto read = wire::read_renew(behind_name(arguments));
+  if (!read) return fail(context, reply, read.error().message);
+  const Rule* rule = find_permit_rule(context, read->limit, reply).rule;
+  if (!rule || !fits(context, read->key, reply)) return;
+  const Subject subject{rule, read->key, nullptr, context.key_hash};
+  const Span left = context.service.table.renew(subject, context.now, read->permit);
+  if (read->permit != PermitId::none) {
+    context.metrics.showed(left > Span{0} ? PermitUse::renewed : PermitUse::renewed_late);
+  }
+  reply.integer(left.count());
+}
+
 /// As one forgets a key of redis-cell.
 void del(CommandContext& context, const Arguments& arguments, ReplyWriter& reply) {
   for (const std::string_view key : behind_name(arguments)) {
@@ -246,6 +311,12 @@ constexpr std::array commands{
     Command{"WEIR.REFUND", -4, true, Keys::first, "Gives back units that were taken but not used.",
             "key limit n [ID id]", refund},
     Command{"WEIR.RESET", 3, true, Keys::first, "Forgets what a key has used.", "key limit", reset},
+    Command{"WEIR.ENTER", -3, true, Keys::first, "Takes a permit to be inside, under a lease.",
+            "key limit [WEIGHT n]", enter, fetch_taken},
+    Command{"WEIR.LEAVE", 4, true, Keys::first, "Gives a permit back.", "key limit permit", leave,
+            fetch_taken},
+    Command{"WEIR.RENEW", 4, true, Keys::first, "Has a permit's lease begin anew.",
+            "key limit permit", renew, fetch_taken},
     Command{"DEL", -2, true, Keys::every, "Forgets keys of CL.THROTTLE.", "key [key...]", del},
 };
 

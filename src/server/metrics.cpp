@@ -18,6 +18,8 @@ constexpr std::array<const char*, limit_hits> limit_names{
     "max-frame-bytes",  "max-key-bytes",   "max-pipeline",
     "max-output-bytes", "max-connections", "max-connections-per-address",
     "write-timeout",    "command-timeout", "auth-timeout"};
+constexpr std::array<const char*, permit_uses> permit_use_names{"left", "left_late", "renewed",
+                                                                "renewed_late"};
 constexpr std::array<const char*, reloaded_things> reload_names{"tls", "password"};
 
 using Out = std::back_insert_iterator<std::string>;
@@ -145,6 +147,12 @@ void Metrics::write_rules(std::string& text) const {
                    rule_labels_[rule],
                    sum([&](auto& worker) -> auto& { return worker.per_rule[rule].granted_cost; }),
                    sum([&](auto& worker) -> auto& { return worker.per_rule[rule].refused_cost; }));
+  }
+  head(out, "weir_permits_total", "counter",
+       "Permits shown to leave or renew, by result; late: the lease had ended.");
+  for (std::size_t at = 0; at < permit_use_names.size(); ++at) {
+    fmt::format_to(out, "weir_permits_total{{result=\"{}\"}} {}\n", permit_use_names[at],
+                   sum([&](auto& worker) -> auto& { return worker.permits[at]; }));
   }
 }
 

@@ -63,6 +63,10 @@ enum class LimitHit : std::uint8_t {
 };
 inline constexpr std::size_t limit_hits = 12;
 
+/// What became of a permit that was shown; the label `result`. Late: its lease had ended.
+enum class PermitUse : std::uint8_t { left, left_late, renewed, renewed_late };
+inline constexpr std::size_t permit_uses = 4;
+
 /// What is read again while the server runs; the label `what`.
 enum class Reloaded : std::uint8_t { tls, password };
 inline constexpr std::size_t reloaded_things = 2;
@@ -85,6 +89,7 @@ struct alignas(64) WorkerMetrics {
   void took(std::uint64_t answered, std::chrono::nanoseconds time) noexcept;
 
   void hit(LimitHit limit) noexcept { limits[static_cast<std::size_t>(limit)].add(1); }
+  void showed(PermitUse use) noexcept { permits[static_cast<std::size_t>(use)].add(1); }
   void gave_up(WireFault fault) noexcept { faults[static_cast<std::size_t>(fault)].add(1); }
 
   std::vector<PerRule> per_rule;  ///< CL.THROTTLE, the named rules, and last all others
@@ -92,6 +97,7 @@ struct alignas(64) WorkerMetrics {
   Counter duration_ns;
   Counter commands;
   Counter command_errors;
+  std::array<Counter, permit_uses> permits;
   std::array<Counter, wire_faults> faults;
   std::array<Counter, limit_hits> limits;
   Counter auth_failures;

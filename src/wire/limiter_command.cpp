@@ -11,6 +11,7 @@ CommandError usage(std::string_view form) {
 
 constexpr std::string_view take_usage = "WEIR.TAKE key limit [COST n] [PATIENCE ms]";
 constexpr std::string_view peek_usage = "WEIR.PEEK key limit [COST n]";
+constexpr std::string_view enter_usage = "WEIR.ENTER key limit [WEIGHT n]";
 constexpr std::string_view take_all_usage =
     "WEIR.TAKEALL numkeys key... limit... [COST n | COSTS n...] [PATIENCE ms]";
 
@@ -63,6 +64,16 @@ Expected<TakeCommand, CommandError> read_one(CommandArguments arguments, std::st
   }
   if (trouble.error) return *trouble.error;
   return command;
+}
+
+Expected<PermitCommand, CommandError> read_permit(CommandArguments arguments,
+                                                  std::string_view form) {
+  if (arguments.size() != 3) return usage(form);
+  const auto number = strict_integer(arguments[2]);
+  if (!number || *number < 0 || *number > std::int64_t{1} << 53) {
+    return CommandError{"permit: expected the permit that WEIR.ENTER gave"};
+  }
+  return PermitCommand{arguments[0], arguments[1], PermitId{*number}};
 }
 
 }  // namespace
@@ -164,6 +175,29 @@ Expected<RefundCommand, CommandError> read_refund(CommandArguments arguments) {
 Expected<ResetCommand, CommandError> read_reset(CommandArguments arguments) {
   if (arguments.size() != 2) return usage("WEIR.RESET key limit");
   return ResetCommand{arguments[0], arguments[1]};
+}
+
+Expected<EnterCommand, CommandError> read_enter(CommandArguments arguments) {
+  if (arguments.size() != 2 && arguments.size() != 4) return usage(enter_usage);
+  Trouble trouble;
+  EnterCommand command{arguments[0], arguments[1], 1};
+  if (arguments.size() == 4) {
+    if (is_word(arguments[2], "WEIGHT")) {
+      command.weight = trouble.cost(arguments[3], "WEIGHT");
+    } else {
+      trouble.report("unknown option; usage: " + std::string(enter_usage));
+    }
+  }
+  if (trouble.error) return *trouble.error;
+  return command;
+}
+
+Expected<PermitCommand, CommandError> read_leave(CommandArguments arguments) {
+  return read_permit(arguments, "WEIR.LEAVE key limit permit");
+}
+
+Expected<PermitCommand, CommandError> read_renew(CommandArguments arguments) {
+  return read_permit(arguments, "WEIR.RENEW key limit permit");
 }
 
 }  // namespace weir::wire

@@ -63,6 +63,20 @@ struct ResetCommand {
   std::string_view limit;
 };
 
+/// WEIR.ENTER key limit [WEIGHT n]
+struct EnterCommand {
+  std::string_view key;
+  std::string_view limit;
+  Cost weight = 1;
+};
+
+/// WEIR.LEAVE key limit permit, and WEIR.RENEW of the same form
+struct PermitCommand {
+  std::string_view key;
+  std::string_view limit;
+  PermitId permit = PermitId::none;  ///< none: of shared states, which give no permit back
+};
+
 /// What stands behind a command's name; views into the arguments.
 using CommandArguments = std::span<const std::string_view>;
 
@@ -76,6 +90,9 @@ Expected<TakeAllCommand, CommandError> read_take_all(CommandArguments arguments,
 Expected<CancelCommand, CommandError> read_cancel(CommandArguments arguments);
 Expected<RefundCommand, CommandError> read_refund(CommandArguments arguments);
 Expected<ResetCommand, CommandError> read_reset(CommandArguments arguments);
+Expected<EnterCommand, CommandError> read_enter(CommandArguments arguments);
+Expected<PermitCommand, CommandError> read_leave(CommandArguments arguments);
+Expected<PermitCommand, CommandError> read_renew(CommandArguments arguments);
 
 /// Whether `text` is `word` in any case. Requires `word` in capitals.
 bool is_word(std::string_view text, std::string_view word) noexcept;

@@ -89,6 +89,13 @@ TEST(Explain, OfSeveralLimitsTheSlowestIsSustained) {
   EXPECT_EQ(rate.count, 11);  // 11 each 1100 ms is as fast as 10 each second; the first is told
 }
 
+TEST(Explain, OfConcurrencyThePlacesComeBack) {
+  EXPECT_THAT(explained("concurrency 3/30s"),
+              AllOf(HasSubstr("3 calls at most are inside"), HasSubstr("30s at the longest"),
+                    HasSubstr("may be taken"), HasSubstr("sustained   3 each 30s")));
+  EXPECT_THAT(explained("10/1s & concurrency 3/30s"), HasSubstr("sustained   10 each 1s"));
+}
+
 TEST(Explain, TheBoundIsWhatTheMachinePromises) {
   const Limit limit = Limit::parse("10/1s & sliding-log 100/1h").value();
   for (const cli::BoundRow& row : cli::bound_table(limit)) {
@@ -103,7 +110,7 @@ TEST(Explain, NoLineIsWiderThanItsScreen) {
     const cli::Screen screen{.columns = columns};
     for (const char* limit :
          {"1/1s", "leaky-bucket 1M/1s queue 100k", "fixed-window 1/35d block 1d",
-          "sliding-window 7/3s parts 9 & sliding-log 5/1h"}) {
+          "sliding-window 7/3s parts 9 & sliding-log 5/1h & concurrency 3/1h"}) {
       std::vector<std::string> lines = lines_of(run_weir({"explain", limit}, screen).out);
       lines.erase(lines.begin());  // the text of the limit itself
       for (const std::string& line : lines)

@@ -19,6 +19,7 @@ constexpr const char* every_machine[] = {"5/1h",
                                          "fixed-window 5/1h",
                                          "sliding-window 5/1h",
                                          "sliding-log 5/1h",
+                                         "concurrency 5/1h",
                                          "5/1h block 2h",
                                          "5/1h & sliding-log 4/1h & 7/1d"};
 

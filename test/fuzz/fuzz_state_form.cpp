@@ -13,7 +13,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     std::vector<Limit> made;
     for (const char* text :
          {"5/1m", "3/7s burst 2", "1M/1s", "leaky-bucket 10/s queue 5", "fixed-window 20/1s",
-          "sliding-window 20/1s parts 4", "sliding-log 9/1s", "5/1s block 10s",
+          "sliding-window 20/1s parts 4", "sliding-log 9/1s", "concurrency 9/1s", "5/1s block 10s",
+          "concurrency 3/20s block 1s & 10/1s",
           "10/1s & sliding-log 30/1m & fixed-window 4/100ms & sliding-window 7/1s"}) {
       made.push_back(Limit::parse(text).value());
     }
@@ -47,6 +48,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       const Grant grant = grant_of<Machine>(config, stepped, request, decision);
       (void)cancel<Machine>(config, stepped, now, grant);
       (void)Machine::refund(config, stepped, now, 2);
+      (void)Machine::renew(config, stepped, now, PermitId{form.back()});
+      (void)Machine::leave(config, stepped, now, PermitId{form.back()});
       (void)Machine::fresh_at(config, stepped);
     }
   }

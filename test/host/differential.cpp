@@ -38,6 +38,9 @@ constexpr std::array limit_texts{
     "10/1s burst 3 & 20/1m",
     "fixed-window 4/1s & sliding-log 10/5s",
     "leaky-bucket 10/1s queue 4 & sliding-window 8/2s parts 4",
+    "concurrency 3/100ms",
+    "concurrency 30/1s",
+    "concurrency 4/2s block 300ms & 10/1s",
     "7/1s burst 2 block 100ms & fixed-window 5/1s & sliding-log 9/3s block 1s",
 };
 
@@ -109,8 +112,10 @@ class Schedule {
       take(subject, limit, pure);
     } else if (kind < 80) {
       peek(subject, pure);
-    } else if (kind < 92) {
+    } else if (kind < 89) {
       cancel();
+    } else if (kind < 92) {
+      show_permit();
     } else if (kind < 97) {
       refund(subject, pure);
     } else if (kind < 98) {
@@ -202,6 +207,34 @@ class Schedule {
         weir::cancel<Machine>(subject.limit.config(), pure.state, now_, ticket.grant);
     compare(subject, pure, back, right);
     tickets_.erase(found);
+  }
+
+  /// Of one of the newest grants: the newest itself was cancelled, or its holder leaves or renews.
+  void show_permit() {
+    if (tickets_.empty()) return;
+    auto found = std::prev(tickets_.end());
+    for (std::size_t back = below(std::min<std::size_t>(tickets_.size(), 12)); back > 0; --back) {
+      --found;
+    }
+    const Ticket& ticket = found->second;
+    const auto term = limits_[ticket.limit].permit_term();
+    if (!term) return;
+    const Subject subject{ticket.key, limits_[ticket.limit]};
+    const Machine::Config& config = subject.limit.config();
+    const PermitId permit = Concurrency::permit_of(ticket.grant.marks.at(*term));
+    Pure& pure = pure_[{ticket.limit, ticket.key}];
+    if (below(2) == 0) {
+      note(pure, {now_, ticket.grant.cost, {}}, "leave");
+      compare(subject, pure, host_.leave(subject, now_, permit),
+              Machine::leave(config, pure.state, now_, permit));
+    } else {
+      note(pure, {now_, ticket.grant.cost, {}}, "renew");
+      const Span left = Machine::renew(config, pure.state, now_, permit);
+      if (left > Span{0}) ++compared_.renewed;
+      if (host_.renew(subject, now_, permit) != left) {
+        differ(subject, pure, "another lease", std::to_string(left.count()));
+      }
+    }
   }
 
   void refund(const Subject& subject, Pure& pure) {

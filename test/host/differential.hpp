@@ -39,6 +39,11 @@ class Host {
   virtual Cost cancel(const Subject& subject, Instant now, std::size_t ticket) = 0;
   virtual Cost refund(const Subject& subject, Instant now, Cost units) = 0;
 
+  /// Of a permit, under a limit that hands them out: the units given back, and what is left of the
+  /// lease. Not asked of a host that gives_back() nothing.
+  virtual Cost leave(const Subject&, Instant, PermitId) { return 0; }
+  virtual Span renew(const Subject&, Instant, PermitId) { return Span{0}; }
+
   /// Forgets the key; whether something was kept.
   virtual bool reset(const Subject& subject, Instant now) = 0;
 
@@ -72,6 +77,7 @@ struct Compared {
   std::size_t taken = 0;
   std::size_t denied = 0;
   std::size_t given_back = 0;  ///< units, by cancel and refund
+  std::size_t renewed = 0;     ///< leases
   std::size_t states = 0;      ///< stored states that were looked at
 };
 

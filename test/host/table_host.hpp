@@ -46,6 +46,16 @@ class TableHost : public Host {
     return table_.refund(here(subject), now, units);
   }
 
+  Cost leave(const Subject& subject, Instant now, PermitId permit) override {
+    sweep(now);
+    return table_.leave(here(subject), now, permit);
+  }
+
+  Span renew(const Subject& subject, Instant now, PermitId permit) override {
+    sweep(now);
+    return table_.renew(here(subject), now, permit);
+  }
+
   bool reset(const Subject& subject, Instant) override { return table_.reset(here(subject)); }
 
   void idle(Instant now) override { table_.sweep(now, 64); }

@@ -11,6 +11,7 @@ void expect_much(const Compared& compared) {
   EXPECT_GT(compared.taken, 5'000u);
   EXPECT_GT(compared.denied, 2'000u);
   EXPECT_GT(compared.given_back, 1'000u);
+  EXPECT_GT(compared.renewed, 20u);
   std::cout << compared.decisions << " decisions, " << compared.taken << " taken, "
             << compared.denied << " denied, " << compared.given_back << " units given back\n";
 }

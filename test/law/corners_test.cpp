@@ -308,12 +308,24 @@ TEST(Corners, ASlidingLogKeepsTheLawsAtEveryCorner) {
   }
 }
 
+TEST(Corners, SoMuchAtOnceKeepsTheLawsAtEveryCorner) {
+  for (const std::int64_t count : numbers) {
+    for (const std::int64_t lease : numbers) {
+      const auto made = Concurrency::configure({count, Span{lease}});
+      const bool fits = count > 0 && lease > 0 && count <= 10'000 && lease <= longest;
+      ASSERT_EQ(made.has_value(), fits) << text(count, lease, 0);
+      if (!made) continue;
+      ASSERT_EQ(violation_at_corners<Concurrency>(*made), "") << text(count, lease, 0);
+    }
+  }
+}
+
 TEST(Corners, APenaltyAndSeveralLimitsKeepTheLawsAtEveryCorner) {
   for (const std::int64_t penalty : {std::int64_t{0}, std::int64_t{1}, longest}) {
     for (const std::int64_t period : {std::int64_t{1}, std::int64_t{999'983}, longest}) {
       const Single::Config terms[] = {gcra({3, Span{period}, 3}), leaky({3, Span{period}, 2}),
-                                      fixed({3, Span{period}}), sliding({3, Span{period}, 1}),
-                                      log({3, Span{period}})};
+                                      fixed({3, Span{period}}),   sliding({3, Span{period}, 1}),
+                                      log({3, Span{period}}),     at_once({3, Span{period}})};
       for (const auto& one : terms) {
         ASSERT_EQ(violation_at_corners<Block<Single>>({one, Span{penalty}}), "") << period;
         for (const auto& other : terms) {

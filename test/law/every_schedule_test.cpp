@@ -14,8 +14,8 @@ template <typename M>
 class EverySchedule : public testing::Test {};
 
 using Machines =
-    testing::Types<Gcra, LeakyBucket, FixedWindow, SlidingWindow, SlidingLog, Block<Gcra>,
-                   Block<LeakyBucket>, Block<SlidingLog>, AllOf<Single>, SeveralGcra,
+    testing::Types<Gcra, LeakyBucket, FixedWindow, SlidingWindow, SlidingLog, Concurrency,
+                   Block<Gcra>, Block<LeakyBucket>, Block<SlidingLog>, AllOf<Single>, SeveralGcra,
                    Limit::Machine, Boxed<SlidingWindow>, Pacer, WarmUp, SeveralPacers>;
 
 class Names {
@@ -23,9 +23,10 @@ class Names {
   template <typename M>
   static std::string GetName(int index) {
     constexpr const char* names[] = {
-        "Gcra",         "LeakyBucket",        "FixedWindow",     "SlidingWindow", "SlidingLog",
-        "BlockGcra",    "BlockLeaky",         "BlockSlidingLog", "AllOfSingles",  "AllOfGcras",
-        "LimitMachine", "BoxedSlidingWindow", "Pacer",           "WarmUp",        "AllOfPacers"};
+        "Gcra",        "LeakyBucket",  "FixedWindow",        "SlidingWindow",   "SlidingLog",
+        "Concurrency", "BlockGcra",    "BlockLeaky",         "BlockSlidingLog", "AllOfSingles",
+        "AllOfGcras",  "LimitMachine", "BoxedSlidingWindow", "Pacer",           "WarmUp",
+        "AllOfPacers"};
     return names[index];
   }
 };

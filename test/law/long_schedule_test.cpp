@@ -240,6 +240,14 @@ TEST(LongSchedule, OfASlidingLogKeepsTheLaws) {
                              {log({1, Span{1}}), Span{8}}});
 }
 
+TEST(LongSchedule, OfSoMuchAtOnceKeepsTheLaws) {
+  expect_lawful<Concurrency>({{at_once({5, one_minute}), one_minute},
+                              {at_once({100, one_second}), one_second},
+                              {at_once({10'000, one_second}), one_second},
+                              {at_once({3, Span{longest}}), Span{longest / 2}},
+                              {at_once({1, Span{1}}), Span{8}}});
+}
+
 TEST(LongSchedule, OfAPenaltyKeepsTheLaws) {
   expect_lawful<Block<Gcra>>({{{gcra({5, one_minute, 5}), one_minute}, one_minute},
                               {{gcra({999'983, one_second, 100}), Span{17}}, Span{200}},
@@ -258,7 +266,8 @@ TEST(LongSchedule, OfLimitsAsWrittenKeepsTheLaws) {
   std::vector<Realistic<Limit::Machine>> limits;
   for (const char* text :
        {"5/1m block 10m", "10/s & 1000/1d", "leaky-bucket 10/s queue 50 & sliding-log 100/1m",
-        "fixed-window 5/1s block 2s & sliding-window 20/1m", "7/3ms burst 100"}) {
+        "fixed-window 5/1s block 2s & sliding-window 20/1m", "7/3ms burst 100", "concurrency 7/40s",
+        "10/s & concurrency 5/30s"}) {
     limits.push_back({Limit::parse(text).value().config(), one_minute});
   }
   expect_lawful(limits);

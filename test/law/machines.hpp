@@ -50,6 +50,10 @@ inline SlidingLog::Config log(SlidingLog::Settings settings) {
   return SlidingLog::configure(settings).value();
 }
 
+inline Concurrency::Config at_once(Concurrency::Settings settings) {
+  return Concurrency::configure(settings).value();
+}
+
 inline Pacer::Config pacer(Pacer::Settings settings) { return Pacer::configure(settings).value(); }
 inline WarmUp::Config warm_up(WarmUp::Settings settings) {
   return WarmUp::configure(settings).value();
@@ -111,6 +115,16 @@ struct Tinies<SlidingLog> {
 };
 
 template <>
+struct Tinies<Concurrency> {
+  static std::vector<Tiny<Concurrency>> make() {
+    return {{"1 for 1", at_once({1, Span{1}})},
+            {"2 for 3", at_once({2, Span{3}})},
+            {"3 for 5", at_once({3, Span{5}})},
+            {"1 for 5", at_once({1, Span{5}})}};
+  }
+};
+
+template <>
 struct Tinies<Pacer> {
   static std::vector<Tiny<Pacer>> make() {
     return {{"1 per 1, no slack", pacer({1, Span{1}, 0})},
@@ -166,11 +180,13 @@ struct Tinies<Block<SlidingLog>> {
 template <>
 struct Tinies<AllOf<Single>> {
   static std::vector<Tiny<AllOf<Single>>> make() {
-    return {{"1 per 1 burst 2 & fixed 3 per 5", {{gcra({1, Span{1}, 2}), fixed({3, Span{5}})}}},
-            {"3 per 7 burst 2 & leaky 1 per 2 queue 1",
-             {{gcra({3, Span{7}, 2}), leaky({1, Span{2}, 1})}},
-             1},
-            {"sliding 2 per 3 & log 3 per 5", {{sliding({2, Span{3}, 3}), log({3, Span{5}})}}, 1}};
+    return {
+        {"1 per 1 burst 2 & fixed 3 per 5", {{gcra({1, Span{1}, 2}), fixed({3, Span{5}})}}},
+        {"3 per 7 burst 2 & leaky 1 per 2 queue 1",
+         {{gcra({3, Span{7}, 2}), leaky({1, Span{2}, 1})}},
+         1},
+        {"sliding 2 per 3 & log 3 per 5", {{sliding({2, Span{3}, 3}), log({3, Span{5}})}}, 1},
+        {"3 per 7 burst 2 & 2 at once for 3", {{gcra({3, Span{7}, 2}), at_once({2, Span{3}})}}, 1}};
   }
 };
 
@@ -196,10 +212,13 @@ struct Tinies<Limit::Machine> {
             {"fixed 2 per 3", fixed({2, Span{3}}), 1},
             {"sliding 2 per 3, 3 parts", sliding({2, Span{3}, 3}), 1},
             {"log 2 per 3", log({2, Span{3}}), 1},
+            {"2 at once for 3", at_once({2, Span{3}}), 1},
             {"1 per 2 burst 2 block 3 & fixed 3 per 5",
              composite({{gcra({1, Span{2}, 2}), Span{3}}, {fixed({3, Span{5}}), Span{0}}}), 1},
             {"leaky 1 per 2 queue 1 block 2 & log 2 per 3 block 4",
-             composite({{leaky({1, Span{2}, 1}), Span{2}}, {log({2, Span{3}}), Span{4}}}), 1}};
+             composite({{leaky({1, Span{2}, 1}), Span{2}}, {log({2, Span{3}}), Span{4}}}), 1},
+            {"1 per 2 burst 2 & 2 at once for 5, block 3",
+             composite({{gcra({1, Span{2}, 2}), Span{0}}, {at_once({2, Span{5}}), Span{3}}}), 1}};
   }
 };
 

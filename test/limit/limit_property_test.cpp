@@ -27,8 +27,9 @@ std::string duration_text() {
 }
 
 std::string term_text() {
-  const auto algorithm = *rc::gen::element<std::string>(
-      "", "token-bucket", "gcra", "leaky-bucket", "fixed-window", "sliding-window", "sliding-log");
+  const auto algorithm =
+      *rc::gen::element<std::string>("", "token-bucket", "gcra", "leaky-bucket", "fixed-window",
+                                     "sliding-window", "sliding-log", "concurrency");
   const bool bucket = algorithm.empty() || algorithm == "token-bucket" || algorithm == "gcra";
   std::string text = maybe_blank() + algorithm + (algorithm.empty() ? "" : blank());
   text += count_text() + maybe_blank() + "/" + maybe_blank() + duration_text();

@@ -38,6 +38,7 @@ TEST(Limit, NamesEachAlgorithm) {
   EXPECT_EQ(term("fixed-window 1/s").algorithm, Algorithm::fixed_window);
   EXPECT_EQ(term("sliding-window 1/s").algorithm, Algorithm::sliding_window);
   EXPECT_EQ(term("sliding-log 1/s").algorithm, Algorithm::sliding_log);
+  EXPECT_EQ(term("concurrency 1/s").algorithm, Algorithm::concurrency);
 }
 
 TEST(Limit, HasTheMachineThatItNames) {
@@ -51,6 +52,8 @@ TEST(Limit, HasTheMachineThatItNames) {
             SlidingWindow::configure({7, 3s, 4}).value());
   EXPECT_EQ(std::get<SlidingLog::Config>(config("sliding-log 7/3s")),
             SlidingLog::configure({7, 3s}).value());
+  EXPECT_EQ(std::get<Concurrency::Config>(config("concurrency 7/3s")),
+            Concurrency::configure({7, 3s}).value());
   const auto several =
       std::get<Limit::Composite::Config>(config("7/3s block 9s & sliding-log 8/4s"));
   ASSERT_EQ(several.terms.size(), 2u);
@@ -92,6 +95,8 @@ TEST(Limit, HasOneCanonicalText) {
            Spelling{"sliding-window 10/s parts 10", "sliding-window 10/1s"},
            Spelling{"sliding-window 10/s parts 60", "sliding-window 10/1s parts 60"},
            Spelling{"sliding-log 100/1m", "sliding-log 100/1m"},
+           Spelling{"concurrency 10/30 seconds", "concurrency 10/30s"},
+           Spelling{"10/s & concurrency 5/30s block 1m", "10/1s & concurrency 5/30s block 1m"},
            Spelling{"5/s initial 5", "5/1s"},
            Spelling{"5/s initial 0", "5/1s initial 0"},
            Spelling{"5/s initial 2 burst 9", "5/1s burst 9 initial 2"},
@@ -117,6 +122,13 @@ struct Mistake {
   std::size_t column;
   const char* message;
 };
+
+void expect_told(const Mistake& mistake) {
+  const auto limit = Limit::parse(mistake.text);
+  ASSERT_FALSE(limit) << mistake.text;
+  EXPECT_EQ(limit.error().column, mistake.column) << mistake.text << ": " << limit.error().message;
+  EXPECT_THAT(limit.error().message, HasSubstr(mistake.message)) << mistake.text;
+}
 
 TEST(Limit, TellsTheColumnAndWhatWasExpected) {
   for (const Mistake& mistake : {
@@ -178,11 +190,19 @@ TEST(Limit, TellsTheColumnAndWhatWasExpected) {
            Mistake{"5/s\n", 4, "expected a space or the end after the period"},
            Mistake{"1/s&1/s&1/s&1/s&1/s&1/s&1/s&1/s&1/s", 33, "at most 8 limits"},
        }) {
-    const auto limit = Limit::parse(mistake.text);
-    ASSERT_FALSE(limit) << mistake.text;
-    EXPECT_EQ(limit.error().column, mistake.column)
-        << mistake.text << ": " << limit.error().message;
-    EXPECT_THAT(limit.error().message, HasSubstr(mistake.message)) << mistake.text;
+    expect_told(mistake);
+  }
+}
+
+TEST(Limit, TellsWhatIsWrongWithAConcurrency) {
+  for (const Mistake& mistake : {
+           Mistake{"concurrency 10001/1s", 13, "needs too much memory for each key"},
+           Mistake{"concurrency 5", 14, "expected '/' and a period, as in 100/s, got the end"},
+           Mistake{"concurrency 5/30s queue 2", 19, "queue belongs to leaky-bucket"},
+           Mistake{"concurrency 5/30s&1/s &  concurrency 6/1m", 26, "concurrency is given twice"},
+           Mistake{"concurrency  0/30s", 14, "'0/30s' must be greater than zero"},
+       }) {
+    expect_told(mistake);
   }
 }
 
@@ -238,6 +258,12 @@ TEST(Limit, BeginsWithTheTokensThatInitialLeaves) {
   EXPECT_EQ(Limit::parse("5/s").value().first_state(now), Limit::State{});
 }
 
+TEST(Limit, TellsWhichTermHandsOutPermits) {
+  EXPECT_EQ(Limit::of("concurrency 5/30s").permit_term(), 0u);
+  EXPECT_EQ(Limit::of("10/s & 1000/1d & concurrency 5/30s block 1m").permit_term(), 2u);
+  EXPECT_EQ(Limit::of("10/s & sliding-log 5/30s").permit_term(), std::nullopt);
+}
+
 TEST(Limit, KnowsHowLargeAStateMayGrow) {
   const auto bytes = [](std::string_view text) {
     return Limit::parse(text).value().largest_state_bytes();
@@ -247,6 +273,7 @@ TEST(Limit, KnowsHowLargeAStateMayGrow) {
   EXPECT_GE(bytes("sliding-log 1000/1s"), 8'000u);
   EXPECT_LE(bytes("sliding-log 1000/1s"), 8'100u);
   EXPECT_GE(bytes("sliding-window 5/1s parts 60"), 61u * 8);
+  EXPECT_EQ(bytes("concurrency 1000/1s"), 24u + 32u + 24'000u);
   EXPECT_GT(bytes("5/s & sliding-log 1000/1s"), bytes("sliding-log 1000/1s"));
 }
 

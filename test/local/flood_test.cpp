@@ -24,9 +24,11 @@ const char* const every_machine[] = {"5/1m",
                                      "fixed-window 5/1m",
                                      "sliding-window 5/1m",
                                      "sliding-log 5/1m",
+                                     "concurrency 5/1m",
                                      "5/1m block 10s",
                                      "7/1m burst 3 & sliding-log 20/1h",
-                                     "leaky-bucket 7/1m queue 4 & fixed-window 5/1m"};
+                                     "leaky-bucket 7/1m queue 4 & fixed-window 5/1m",
+                                     "9/1m & concurrency 5/1m"};
 
 class Flood : public testing::TestWithParam<const char*> {
  protected:
@@ -140,6 +142,11 @@ TEST_P(Flood, GivesNothingBackAtTheCostOfAnother) {
     const Answer answer = table.take({rule_, attacker}, request(), &grant);
     if (taken(answer.decision.verdict)) (void)table.cancel({rule_, attacker}, now_, grant);
     (void)table.refund({rule_, attacker}, now_, 5);
+    if (const auto term = rule_->limit.permit_term()) {
+      const PermitId permit = Concurrency::permit_of(grant.marks.at(*term));
+      (void)table.renew({rule_, attacker}, now_, permit);
+      (void)table.leave({rule_, attacker}, now_, permit);
+    }
   }
   EXPECT_GT(shared, 0u);
 }

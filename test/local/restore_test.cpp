@@ -40,11 +40,12 @@ std::size_t restore_all(const Table& from, Table& to, Instant now) {
 
 TEST_F(RestoreTest, AnotherTableGoesOnWhereTheFirstWas) {
   const Rule* const rules[] = {rule("5/1h"), rule("sliding-log 4/1h"),
-                               rule("5/1m & fixed-window 6/1h"), rule("sliding-window 5/1h")};
+                               rule("5/1m & fixed-window 6/1h"), rule("sliding-window 5/1h"),
+                               rule("concurrency 4/1h")};
   Table first;
   std::mt19937 random(5);
   for (int call = 0; call < 4'000; ++call) {
-    const Rule* rule = rules[random() % 4];
+    const Rule* rule = rules[random() % 5];
     (void)first.take({rule, "key that is long " + std::to_string(random() % 200)}, {start});
   }
   Table second;
@@ -52,7 +53,7 @@ TEST_F(RestoreTest, AnotherTableGoesOnWhereTheFirstWas) {
   EXPECT_EQ(second.stats().keys, first.stats().keys);
   for (int call = 0; call < 4'000; ++call) {
     const string key = "key that is long " + std::to_string(random() % 250);
-    const Subject subject{rules[random() % 4], key};
+    const Subject subject{rules[random() % 5], key};
     const Instant now = start + Span{call};
     ASSERT_EQ(first.take(subject, {now}).decision, second.take(subject, {now}).decision) << key;
   }
@@ -139,7 +140,8 @@ TEST_F(RestoreTest, WhoStaysIsShownOnceWhateverComesAndGoes) {
 
 TEST_F(RestoreTest, MemoryHasACapWhateverItIsTakenFor) {
   constexpr std::size_t most = std::size_t{1} << 20;
-  for (const char* text : {"5/1h", "sliding-log 100/1h", "5/1h & sliding-window 9/1h parts 100"}) {
+  for (const char* text : {"5/1h", "sliding-log 100/1h", "concurrency 30/1h",
+                           "5/1h & sliding-window 9/1h parts 100"}) {
     for (const std::size_t key_size : {8u, 1000u}) {
       Table table({.max_bytes = most});
       for (int key = 0; key < 20'000; ++key) {

@@ -18,10 +18,13 @@ using std::string;
 constexpr Instant start{std::chrono::seconds{1'750'000'000}};
 constexpr std::size_t thread_count = 8;
 
-const char* const texts[] = {
-    "100/10ms burst 20",   "leaky-bucket 7/3ms queue 20",
-    "fixed-window 30/1ms", "sliding-window 40/2ms",
-    "sliding-log 50/3ms",  "100/10ms burst 5 block 100us & sliding-log 80/8ms"};
+const char* const texts[] = {"100/10ms burst 20",
+                             "leaky-bucket 7/3ms queue 20",
+                             "fixed-window 30/1ms",
+                             "sliding-window 40/2ms",
+                             "sliding-log 50/3ms",
+                             "concurrency 50/3ms",
+                             "100/10ms burst 5 block 100us & sliding-log 80/8ms"};
 
 /// Hands out a microsecond a call. A thread may use its reading late, as real ones do.
 class SharedClock {
@@ -179,6 +182,42 @@ TEST(ThreadsThatGiveBack, LeaveEachGrantsUnitsReturnedOnce) {
     }
   });
   EXPECT_EQ(table.peek({rule, "hot"}, {start, 0, {}}).decision.remaining, 1'000 - kept);
+}
+
+TEST(ThreadsThatEnterAndLeave, AreNeverMoreInsideThanTheLimit) {
+  constexpr std::size_t calls = 3'000;
+  constexpr Cost limit = 3;
+  Rules rules;
+  const Rule* rule = rules.find("concurrency 3/1h").value();
+  Table table({.shards = 1});
+  SharedClock clock;
+  std::atomic<Cost> inside{0};
+  std::atomic<Cost> most{0};
+  std::atomic<std::size_t> entered{0};
+  on_all_threads([&](std::size_t) {
+    for (std::size_t call = 0; call < calls; ++call) {
+      Grant grant;
+      const Answer answer = table.take({rule, "hot"}, {clock.now(), 1, {}}, &grant);
+      if (!taken(answer.decision.verdict)) {
+        std::this_thread::yield();
+        continue;
+      }
+      const Cost now_inside = inside.fetch_add(1) + 1;
+      for (Cost seen = most; seen < now_inside && !most.compare_exchange_weak(seen, now_inside);) {
+      }
+      entered.fetch_add(1);
+      if (call % 4 == 0) std::this_thread::yield();
+      const PermitId permit = Concurrency::permit_of(grant.marks[0]);
+      if (call % 7 == 0) {
+        EXPECT_GT(table.renew({rule, "hot"}, clock.now(), permit), Span{0});
+      }
+      inside.fetch_sub(1);
+      EXPECT_EQ(table.leave({rule, "hot"}, clock.now(), permit), 1);
+    }
+  });
+  EXPECT_LE(most, limit);
+  EXPECT_GT(entered, 1'000u);
+  EXPECT_EQ(table.peek({rule, "hot"}, {clock.now(), 0, {}}).decision.remaining, limit);
 }
 
 }  // namespace

@@ -188,6 +188,35 @@ TEST_F(Snapshot, KeepsWhatAChangedServerStillKnows) {
             Verdict::denied);
 }
 
+TEST_F(Snapshot, KeepsLeasesAlsoUnderOtherNumbers) {
+  ASSERT_TRUE(rules_.add({"jobs", "100/1h & concurrency 3/30s"}));
+  const auto permit_of = [](const Grant& grant) { return Concurrency::permit_of(grant.marks[1]); };
+  Table first;
+  const Rule* before = rules_.find("@jobs").value();
+  Grant early;
+  Grant late;
+  (void)first.take({before, "alice"}, {now}, &early);
+  (void)first.take({before, "alice"}, {now + std::chrono::seconds(5)}, &late);
+  (void)written(first);
+
+  Rules changed;
+  ASSERT_TRUE(changed.add({"jobs", "100/1h & concurrency 2/10s"}));
+  const Subject subject{changed.find("@jobs").value(), "alice"};
+  Table second;
+  Instant at = now + std::chrono::seconds(6);
+  ASSERT_TRUE(read_snapshot(path_, changed, second, at));
+  const Decision denied = second.take(subject, {at}).decision;
+  EXPECT_EQ(denied.verdict, Verdict::denied);
+  EXPECT_EQ(denied.ready_at, now + std::chrono::seconds(30));
+  EXPECT_EQ(second.leave(subject, at, permit_of(late)), 1);
+  Grant next;
+  EXPECT_EQ(second.take(subject, {at}, &next).decision.verdict, Verdict::granted);
+  EXPECT_GT(permit_of(next), permit_of(late));
+  EXPECT_EQ(second.renew(subject, at, permit_of(next)), std::chrono::seconds(10));
+  at = now + std::chrono::seconds(30);
+  EXPECT_EQ(second.leave(subject, at, permit_of(early)), 0);
+}
+
 TEST_F(Snapshot, WrittenUnderTrafficHoldsEveryKeyThatWasThere) {
   Table table;
   const Rule* login = rules_.find("@login").value();

@@ -81,13 +81,17 @@ struct AllOf {
     }
   }
 
-  /// Of the term that has least left.
+  /// Of the term that has least left. Where two have a say in waiting, the shorter wait leaves room
+  /// for fewer in the longer queue than that one tells.
   static Room room(const Config& config, const State& state, Instant now) noexcept {
     Room least{0, std::numeric_limits<Cost>::max()};
+    int queues = 0;
     each(config, state, [&](const auto& term, const auto& kept) {
       const Room room = Term::room(term, kept, now);
       if (room.remaining < least.remaining) least = room;
+      if (Term::own_wait(term, 1)) ++queues;
     });
+    if (queues > 1) least.remaining = most_in_time(config, state, now, least.remaining);
     return least;
   }
 
@@ -128,6 +132,24 @@ struct AllOf {
     }
   }
 
+  /// Of the terms that hand out permits; what the others were charged stays.
+  static Cost leave(const Config& config, State& state, Instant now,
+                    PermitId permit) noexcept requires Leasing<Term> {
+    Cost back = 0;
+    for (std::size_t at = 0; at < state.terms.size() && at < config.terms.size(); ++at) {
+      back += Term::leave(config.terms[at], state.terms[at], now, permit);
+    }
+    return back;
+  }
+  static Span renew(const Config& config, State& state, Instant now,
+                    PermitId permit) noexcept requires Leasing<Term> {
+    Span longest{0};
+    for (std::size_t at = 0; at < state.terms.size() && at < config.terms.size(); ++at) {
+      longest = std::max(longest, Term::renew(config.terms[at], state.terms[at], now, permit));
+    }
+    return longest;
+  }
+
   /// Limit for limit, in the order they are written; where there are more or fewer than before,
   /// what is left of the scarcest is left of each.
   static State inherit(const Kept<AllOf>& before, const Successor<AllOf>& after, Inherit how) {
@@ -165,6 +187,22 @@ struct AllOf {
     for (std::size_t at = 0; at < config.terms.size(); ++at) {
       action(config.terms[at], at < state.terms.size() ? state.terms[at] : never_seen);
     }
+  }
+
+  /// The largest cost up to `most` that waits no longer than own_wait.
+  static Cost most_in_time(const Config& config, const State& state, Instant now,
+                           Cost most) noexcept {
+    Cost low = 0;
+    while (low < most) {
+      const Cost cost = most - (most - low) / 2;
+      const Span wait = earliest(config, state, now, cost) - now;
+      if (wait <= own_wait(config, cost).value_or(Span{0})) {
+        low = cost;
+      } else {
+        most = cost - 1;
+      }
+    }
+    return low;
   }
 
   template <typename Do>

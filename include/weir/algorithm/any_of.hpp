@@ -101,6 +101,26 @@ struct AnyOf {
       return kept ? weir::give_back_unused<M>(chosen, *kept, now, unused) : Cost{0};
     });
   }
+  static Cost leave(const Config& config, State& state, Instant now, PermitId permit) noexcept
+      requires(Leasing<Ms> || ...) {
+    return visit(config, [&]<typename M>(Tag<M>, const auto& chosen) {
+      if constexpr (Leasing<M>) {
+        auto* kept = std::get_if<typename M::State>(&state);
+        if (kept) return M::leave(chosen, *kept, now, permit);
+      }
+      return Cost{0};
+    });
+  }
+  static Span renew(const Config& config, State& state, Instant now, PermitId permit) noexcept
+      requires(Leasing<Ms> || ...) {
+    return visit(config, [&]<typename M>(Tag<M>, const auto& chosen) {
+      if constexpr (Leasing<M>) {
+        auto* kept = std::get_if<typename M::State>(&state);
+        if (kept) return M::renew(chosen, *kept, now, permit);
+      }
+      return Span{0};
+    });
+  }
   static State inherit(const Kept<AnyOf>& before, const Successor<AnyOf>& after, Inherit how) {
     if (before.config.index() != after.config.index()) return inherit_units(before, after, how);
     return visit(after.config, [&]<typename M>(Tag<M>, const auto& chosen) -> State {

@@ -84,6 +84,15 @@ struct Block {
     Inner::withdraw(config.inner, state.inner, now, withdrawal);
   }
 
+  static Cost leave(const Config& config, State& state, Instant now,
+                    PermitId permit) noexcept requires Leasing<Inner> {
+    return Inner::leave(config.inner, state.inner, now, permit);
+  }
+  static Span renew(const Config& config, State& state, Instant now,
+                    PermitId permit) noexcept requires Leasing<Inner> {
+    return Inner::renew(config.inner, state.inner, now, permit);
+  }
+
   /// Who is shut out stays so, unless nothing counts.
   static State inherit(const Kept<Block>& before, const Successor<Block>& after, Inherit how) {
     State state;

@@ -85,6 +85,16 @@ struct Boxed {
                        const Withdrawal& withdrawal) noexcept requires Withdrawable<Inner> {
     if (auto* kept = state.get_if()) Inner::withdraw(config, *kept, now, withdrawal);
   }
+  static Cost leave(const Config& config, State& state, Instant now,
+                    PermitId permit) noexcept requires Leasing<Inner> {
+    auto* kept = state.get_if();
+    return kept ? Inner::leave(config, *kept, now, permit) : 0;
+  }
+  static Span renew(const Config& config, State& state, Instant now,
+                    PermitId permit) noexcept requires Leasing<Inner> {
+    auto* kept = state.get_if();
+    return kept ? Inner::renew(config, *kept, now, permit) : Span{0};
+  }
   static State inherit(const Kept<Boxed>& before, const Successor<Boxed>& after, Inherit how) {
     State state;
     state.open() = weir::inherit<Inner>({before.config, before.state.get(), before.now},

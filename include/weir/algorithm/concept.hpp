@@ -108,6 +108,17 @@ concept Delaying = requires(const typename M::Config& config, Cost cost) {
   { M::least_wait(config, cost) } -> std::same_as<Span>;
 };
 
+/// An algorithm whose grants are permits, which count until their holders leave:
+///
+///   leave      gives the permit's units back; 0 where it has left or its lease has ended
+///   renew      its lease begins anew, and what is left of it then; 0 as above
+template <typename M>
+concept Leasing = requires(const typename M::Config& config, typename M::State& state, Instant now,
+                           PermitId permit) {
+  { M::leave(config, state, now, permit) } -> std::same_as<Cost>;
+  { M::renew(config, state, now, permit) } -> std::same_as<Span>;
+};
+
 template <Algorithm M>
 constexpr Span least_wait(const typename M::Config& config, Cost cost) noexcept {
   if constexpr (Delaying<M>) {

@@ -37,6 +37,8 @@ struct Claim {
 struct Answer {
   Decision decision;
   Instant decided_at;
+  /// By take(): on states that the key shares with others, so nothing of it can be given back.
+  bool shared = false;
 };
 
 struct JointAnswer {
@@ -99,6 +101,12 @@ class Table {
   Cost refund(const Subject& subject, Instant now, Cost units);
   /// Units that were granted at once to who did not act after all: see Withdrawable.
   void withdraw(const Subject& subject, Instant now, const Withdrawal& withdrawal);
+
+  /// Of a permit, as the grant's mark tells it (Concurrency::permit_of): its units are given back,
+  /// or its lease begins anew and what is left of it is told. 0 where its holder has left, its
+  /// lease has ended, or it was given on shared states: there permits only end with their leases.
+  Cost leave(const Subject& subject, Instant now, PermitId permit);
+  Span renew(const Subject& subject, Instant now, PermitId permit);
 
   /// Forgets the key; false where nothing was kept. Shared states are not forgotten for one key.
   bool reset(const Subject& subject);

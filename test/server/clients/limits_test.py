@@ -57,6 +57,9 @@ class Limits(unittest.TestCase):
         good, bad = b"12345", b"123456"
         for command in (b"CL.THROTTLE %s 1 1 1", b"WEIR.TAKE %s 5/1m", b"WEIR.PEEK %s 5/1m",
                         b"WEIR.CANCEL %s 5/1m 0:0", b"WEIR.REFUND %s 5/1m 1", b"WEIR.RESET %s 5/1m",
+                        b"WEIR.ENTER %s 'concurrency 5/1m'",
+                        b"WEIR.LEAVE %s 'concurrency 5/1m' 1",
+                        b"WEIR.RENEW %s 'concurrency 5/1m' 1",
                         b"WEIR.TAKEALL 2 a %s 5/1m 6/1m", b"DEL a %s"):
             with self.subTest(command):
                 before = server.hits("max-key-bytes")

@@ -55,8 +55,8 @@ TEST(ConnectionCommands, SayWhatIsWrong) {
   CommandRunner server;
   EXPECT_EQ(server.error("GET key"),
             "ERR unknown command 'GET'; this server limits rates with CL.THROTTLE WEIR.TAKE "
-            "WEIR.PEEK WEIR.TAKEALL WEIR.CANCEL WEIR.REFUND WEIR.RESET DEL; COMMAND DOCS lists "
-            "all");
+            "WEIR.PEEK WEIR.TAKEALL WEIR.CANCEL WEIR.REFUND WEIR.RESET WEIR.ENTER WEIR.LEAVE "
+            "WEIR.RENEW DEL; COMMAND DOCS lists all");
   EXPECT_THAT(server.error("evalsha 0123 0"),
               HasSubstr("ERR no scripts: this server limits rates"));
   EXPECT_THAT(server.error("\"a\\r\\n-b\""), HasSubstr("unknown command 'a?"
