@@ -17,17 +17,22 @@ std::string help_of_program(const std::vector<Verb>& verbs) {
     if (!verb.example.empty()) text += "  " + std::string(verb.example) + "\n";
   }
   text += "\nUsage: weir VERB [OPTION...]; weir VERB --help tells more.\n";
+  std::size_t widest = 0;
+  for (const Verb& verb : verbs) widest = std::max(widest, verb.command->get_name().size());
+  const auto line = [widest](std::string name, const std::string& rest) {
+    name.resize(widest + 2, ' ');
+    return "  " + name + rest + "\n";
+  };
   std::string others;
   for (const Verb& verb : verbs) {
-    std::string name = verb.command->get_name();
+    const std::string name = verb.command->get_name();
     if (verb.command->get_group() == also) {
-      others += (others.empty() ? "  also      " : ", ") + name;
-      continue;
+      others += (others.empty() ? "" : ", ") + name;
+    } else {
+      text += line(name, verb.command->get_description());
     }
-    name.resize(std::max<std::size_t>(name.size(), 10), ' ');
-    text += "  " + name + verb.command->get_description() + "\n";
   }
-  if (!others.empty()) text += others + "\n";
+  if (!others.empty()) text += line(also, others);
   return text + "\n" + std::string(limit_help) +
          "\nExit codes: " + std::string(program_exit_codes) + "\n";
 }

@@ -1,9 +1,7 @@
-#include <cerrno>
-#include <fstream>
 #include <memory>
 #include <ostream>
-#include <system_error>
 
+#include "cli/picture_file.hpp"
 #include "cli/report.hpp"
 #include "cli/svg_picture.hpp"
 #include "cli/verbs.hpp"
@@ -112,19 +110,7 @@ ExitCode draw(const Simulation& simulation, const Options& options, const Consol
     report(console.err, events.error());
     return ExitCode::bad_input;
   }
-  if (options.svg == "-") {
-    console.out << svg_picture(*events);
-    return ExitCode::ok;
-  }
-  std::ofstream file(options.svg, std::ios::binary | std::ios::trunc);
-  file << svg_picture(*events);
-  file.close();
-  if (!file) {
-    report(console.err, {"cannot write '" + printable(options.svg) +
-                         "': " + std::generic_category().message(errno)});
-    return ExitCode::bad_input;
-  }
-  return ExitCode::ok;
+  return write({.path = options.svg, .picture = svg_picture(*events)}, console);
 }
 
 ExitCode simulate(const Options& options, const Console& console) {

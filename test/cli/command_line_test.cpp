@@ -60,7 +60,8 @@ TEST(Help, OfTheProgramLeadsWithExamplesAndNamesEveryVerb) {
   expect_one_screen(output.out);
   EXPECT_EQ(lines_of(output.out)[2], "Examples:");
   for (const char* verb :
-       {"\n  simulate  ", "\n  explain   ", "\n  also      completion, man, version\n"}) {
+       {"\n  simulate          ", "\n  simulate-service  ", "\n  explain           ",
+        "\n  also              completion, man, version\n"}) {
     EXPECT_THAT(output.out, HasSubstr(verb));
   }
   EXPECT_THAT(output.out,

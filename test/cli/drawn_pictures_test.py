@@ -1,6 +1,6 @@
-"""The pictures of docs/algorithms/pictures/simulated: what their commands draw, and sound SVG.
+"""Drawn pictures of the docs: what their commands draw, and sound SVG.
 
-    drawn_pictures_test.py build/release/weir docs/algorithms/pictures/simulated
+    drawn_pictures_test.py build/release/weir docs/algorithms/pictures/simulated [FOLDER...]
 """
 
 import os
@@ -12,8 +12,9 @@ import tempfile
 import unittest
 import xml.dom.minidom
 
-FOLDER = pathlib.Path(sys.argv.pop(2)).resolve()
-WEIR = os.path.abspath(sys.argv.pop(1))
+FOLDERS = [pathlib.Path(folder).resolve() for folder in sys.argv[2:]]
+WEIR = os.path.abspath(sys.argv[1])
+del sys.argv[1:]
 
 
 def simulate(*arguments: str, folder: str = "/") -> subprocess.CompletedProcess:
@@ -23,17 +24,18 @@ def simulate(*arguments: str, folder: str = "/") -> subprocess.CompletedProcess:
 
 class ThePictures(unittest.TestCase):
     def test_are_what_their_commands_draw(self):
-        with tempfile.TemporaryDirectory() as fresh:
-            subprocess.run([FOLDER / "draw", fresh], env={**os.environ, "WEIR": WEIR}, check=True,
-                           timeout=60)
-            drawn = {path.name: path.read_text() for path in pathlib.Path(fresh).iterdir()}
-        kept = {path.name: path.read_text() for path in FOLDER.glob("*.svg")}
-        self.assertEqual(sorted(drawn), sorted(kept))
-        for name, text in kept.items():
-            self.assertEqual(text, drawn[name], f"{name} is out of date; run {FOLDER}/draw")
+        for folder in FOLDERS:
+            with tempfile.TemporaryDirectory() as fresh:
+                subprocess.run([folder / "draw", fresh], env={**os.environ, "WEIR": WEIR},
+                               check=True, timeout=60)
+                drawn = {path.name: path.read_text() for path in pathlib.Path(fresh).iterdir()}
+            kept = {path.name: path.read_text() for path in folder.glob("*.svg")}
+            self.assertEqual(sorted(drawn), sorted(kept))
+            for name, text in kept.items():
+                self.assertEqual(text, drawn[name], f"{name} is out of date; run {folder}/draw")
 
     def test_stand_alone(self):
-        for path in FOLDER.glob("*.svg"):
+        for path in (path for folder in FOLDERS for path in folder.glob("*.svg")):
             text = path.read_text()
             xml.dom.minidom.parseString(text)
             self.assertTrue(text.isascii())
@@ -42,10 +44,11 @@ class ThePictures(unittest.TestCase):
                 self.assertNotIn(banned, text)
 
     def test_are_shown_on_a_page(self):
-        pages = "".join(page.read_text() for page in FOLDER.parent.parent.glob("*.md"))
-        pages += (FOLDER.parents[3] / "README.md").read_text()
-        for path in FOLDER.glob("*.svg"):
-            self.assertIn(f"pictures/simulated/{path.name})", pages)
+        for folder in FOLDERS:
+            pages = "".join(page.read_text() for page in folder.parent.parent.glob("*.md"))
+            pages += (folder.parents[3] / "README.md").read_text()
+            for path in folder.glob("*.svg"):
+                self.assertIn(f"pictures/simulated/{path.name})", pages)
 
 
 class AnyPicture(unittest.TestCase):
@@ -73,6 +76,27 @@ class AnyPicture(unittest.TestCase):
                 for number in re.findall(r"-?[0-9.]+", data):
                     self.assertRegex(number, r"^-?[0-9]{1,4}(\.[0-9])?$")
                     self.assertLess(abs(float(number)), 2000)
+
+    SERVICES = (
+        (),
+        ("--protect", "fixed 1", "--phases", "1s@0"),
+        ("--protect", "none", "--phases", "600s@0.05x1000", "--retries", "10"),
+        ("--servers", "1", "--service-time", "10m", "--phases", "3s@100", "--protect", "vegas"),
+        ("--servers", "10k", "--service-time", "1s", "--phases", "9s@2x1.5", "--protect", "fixed"),
+        ("--service-time", "1us", "--servers", "1", "--phases", "1s@1", "--protect", "breaker"),
+    )
+
+    def test_of_a_service_is_sound_and_small(self):
+        for service in self.SERVICES:
+            result = subprocess.run([WEIR, "simulate-service", *service, "--svg", "-"],
+                                    capture_output=True, stdin=subprocess.DEVNULL, timeout=60)
+            self.assertEqual((result.returncode, result.stderr), (0, b""), service)
+            text = result.stdout.decode()
+            xml.dom.minidom.parseString(text)
+            self.assertLess(len(text), 100_000, service)
+            for data in re.findall(r' (?:d|[xyr])="([^"]*)"', text):
+                for number in re.findall(r"-?[0-9.]+", data):
+                    self.assertRegex(number, r"^-?[0-9]{1,4}(\.[0-9])?$")
 
     def test_goes_to_a_file_in_place_of_the_report(self):
         with tempfile.TemporaryDirectory() as folder:

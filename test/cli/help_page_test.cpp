@@ -75,8 +75,9 @@ TEST(HelpPage, IsTakenApart) {
 }
 
 TEST(HelpPage, OfEveryVerbNamesTheOptionsThatItHas) {
-  constexpr std::array verbs{cli::add_simulate, cli::add_explain, cli::add_completion, cli::add_man,
-                             cli::add_version};
+  constexpr std::array verbs{cli::add_simulate, cli::add_simulate_service,
+                             cli::add_explain,  cli::add_completion,
+                             cli::add_man,      cli::add_version};
   for (const cli::AddVerb add : verbs) {
     CLI::App weir;
     const cli::Verb verb = add(weir);
