@@ -1,5 +1,6 @@
 #include "weir/local/alarm.hpp"
 
+#include <algorithm>
 #include <condition_variable>
 #include <mutex>
 #include <set>
@@ -31,7 +32,7 @@ class AlarmThread {
   void set(Alarm& alarm, SteadyInstant at) {
     const std::lock_guard lock(mutex_);
     if (!thread_.joinable()) thread_ = std::thread(&AlarmThread::run, this);
-    alarm.at_ = alarm.hurried_ ? SteadyInstant::min() : at;
+    alarm.at_ = instant_of(alarm, at);
     set_.emplace(alarm.at_, &alarm);
     alarm.set_ = true;
     changed_.notify_one();
@@ -41,7 +42,7 @@ class AlarmThread {
     const std::lock_guard lock(mutex_);
     alarm.hurried_ = true;
     if (!alarm.set_) return;
-    put(set_.extract({alarm.at_, &alarm}), SteadyInstant::min());
+    put(set_.extract({alarm.at_, &alarm}), alarm.at_);
     changed_.notify_one();
   }
 
@@ -64,9 +65,15 @@ class AlarmThread {
 
   using Set = std::set<std::pair<SteadyInstant, Alarm*>>;
 
+  /// One that is hurried rings now, and so in turn: not before all those that are due, however many
+  /// are hurried meanwhile.
+  static SteadyInstant instant_of(const Alarm& alarm, SteadyInstant at) noexcept {
+    return alarm.hurried_ ? std::min(at, std::chrono::steady_clock::now()) : at;
+  }
+
   void put(Set::node_type node, SteadyInstant at) noexcept {
     Alarm& alarm = *node.value().second;
-    alarm.at_ = node.value().first = alarm.hurried_ ? SteadyInstant::min() : at;
+    alarm.at_ = node.value().first = instant_of(alarm, at);
     alarm.set_ = true;
     set_.insert(std::move(node));
   }

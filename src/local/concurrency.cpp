@@ -60,7 +60,7 @@ ConcurrencyHost::Admitted ConcurrencyHost::give_up(Waiter& waiter, Refusal becau
   return Admitted::refused(because);
 }
 
-void ConcurrencyHost::set_limit(std::int64_t limit) noexcept {
+void ConcurrencyHost::set_limit(std::int64_t limit, SteadyInstant) noexcept {
   const std::lock_guard lock(mutex_);
   word_.set_limit(std::clamp(limit, std::int64_t{1}, PriorityShares::most));
   if (room_.empty()) return;

@@ -80,7 +80,7 @@ SteadyInstant LeasedHost::changes_at() const noexcept {
   return permits_.expires_at();
 }
 
-void LeasedHost::set_limit(std::int64_t limit) {
+void LeasedHost::set_limit(std::int64_t limit, SteadyInstant now) {
   const std::lock_guard lock(mutex_);
   permits_.set_limit(std::clamp(limit, std::int64_t{1}, LeasedPermits::most));
   room_.for_each([this](Waiter& waiter) {
@@ -88,7 +88,8 @@ void LeasedHost::set_limit(std::int64_t limit) {
     room_.leave(waiter, Waiter::State::impossible);
     waiter.moved();
   });
-  hand_over(SteadyInstant::min());
+  permits_.expire(now);
+  hand_over(now);
 }
 
 std::int64_t LeasedHost::limit() const noexcept {

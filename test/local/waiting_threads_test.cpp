@@ -262,6 +262,40 @@ TEST(AnAlarm, ThatIsHurriedWhileItRingsRingsAgain) {
   EXPECT_TRUE(soon([&] { return alarm.rung == 2; }));
 }
 
+TEST(AnAlarm, RingsAtItsInstantHoweverManyOthersAreHurried) {
+  /// Hurries another for as long as the late one has not rung.
+  struct Hasty final : Alarm {
+    explicit Hasty(const std::atomic<bool>& late_rang) : late_rang_(late_rang) {}
+    ~Hasty() { clear(); }
+    std::atomic<int> rung{0};
+
+   private:
+    std::optional<SteadyInstant> ring() noexcept override {
+      constexpr int most = 2'000'000;
+      if (late_rang_ || ++rung == most) return {};
+      hurry();
+      return std::chrono::steady_clock::now() + 1h;
+    }
+    const std::atomic<bool>& late_rang_;
+  };
+  struct Late final : Alarm {
+    ~Late() { clear(); }
+    std::atomic<bool> rang{false};
+
+   private:
+    std::optional<SteadyInstant> ring() noexcept override {
+      rang = true;
+      return {};
+    }
+  };
+  Late late;
+  Hasty hasty(late.rang);
+  late.set(std::chrono::steady_clock::now() + 5ms);
+  hasty.set(std::chrono::steady_clock::now());
+  EXPECT_TRUE(soon([&] { return late.rang.load(); }));
+  EXPECT_LT(hasty.rung, 2'000'000);
+}
+
 /// An hour a unit, so that whoever waits waits until somebody before it leaves.
 struct Slow {
   TokenBucket bucket{{.count = 1, .period = 1h, .burst = 1}};

@@ -183,7 +183,7 @@ TEST(PermitSchedules, OfALoweredLimitLetNobodyInAboveIt) {
     const auto rose = std::make_shared<bool>(false);
     return {
         {[stage, rose] {
-           stage->host().set_limit(1);
+           stage->host().set_limit(1, {});
            const std::int64_t before = stage->host().in_flight();
            const std::int64_t after = stage->host().in_flight();
            *rose = after > before && after > 1;
@@ -201,7 +201,7 @@ TEST(PermitSchedules, OfARaisedLimitWakeWhoWaits) {
   expect_no_fault(of_one, [](const StagePtr& stage) -> Scene {
     static_cast<void>(stage->enter(0));
     stage->set_most(2);
-    return {{[stage] { stage->host().set_limit(2); }, [stage] { stage->join(1); },
+    return {{[stage] { stage->host().set_limit(2, {}); }, [stage] { stage->join(1); },
              [stage] { stage->leave(0); }},
             [stage]() -> string {
               if (!stage->is_served(1)) return "it waits for ever";

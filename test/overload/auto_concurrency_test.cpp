@@ -39,6 +39,22 @@ class AutoLimit : public testing::Test {
   SteadyInstant now_{10'000s};
 };
 
+TEST(AutoConcurrencyAfterARest, DoesNotTakeItForAServiceThatDoesLittle) {
+  const auto config = configured<AutoConcurrency>({});
+  AutoConcurrency::State state;
+  SteadyInstant now{1h};
+  AutoConcurrency::observe(config, state, {now, 10ms, 1, CallEnd::success});
+  now += 1min;
+  AutoConcurrency::observe(config, state, {now + 10ms, 10ms, 1, CallEnd::success});
+  now += 10ms;
+  for (int call = 0; call < 1'000; ++call) {
+    const std::int64_t limit = AutoConcurrency::limit(config, state);
+    ASSERT_GT(limit, 20);
+    now += std::chrono::nanoseconds(10ms) / limit;
+    AutoConcurrency::observe(config, state, {now, 10ms, limit, CallEnd::success});
+  }
+}
+
 TEST_F(AutoLimit, IsTheNoLoadLatencyTimesTheRateAndAThird) {
   for (int call = 0; call < 200; ++call) {
     EXPECT_EQ(limit(), 40);

@@ -159,6 +159,15 @@ TEST(Gradient2Climb, AtAGradientOfFourFifthsItSettles) {
   EXPECT_LT(state.limit, 60);  // on its way to 4 / (1 - 0.8) = 20
 }
 
+TEST(Gradient2, MeasuresThoughNobodyKeepsToItsLimit) {
+  const auto config = configured<Gradient2>({});
+  Gradient2::State state;
+  for (int call = 0; call < 20'000; ++call) {
+    Gradient2::observe(config, state, success({10ms, 300}));
+  }
+  EXPECT_EQ(state.limit, 200);
+}
+
 TEST(Gradient2Settings, AreRefusedByName) {
   EXPECT_EQ(refused<Gradient2>({.minimum = 0}), "minimum");
   EXPECT_EQ(refused<Gradient2>({.tolerance = 0.99}), "tolerance");

@@ -1,6 +1,7 @@
 // A concurrency limit that an estimator sets.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <mutex>
@@ -28,7 +29,7 @@ struct Learns {
 /// another; missed() counts the others. Estimators that count are told their number.
 ///
 /// Bound    nobody is let in above the limit in force; that is from the estimator's minimum to its
-///          maximum
+///          maximum, and never below the heaviest call
 /// Memory   264 bytes and the estimator's settings and state; who waits brings its own
 /// Threads  safe from any thread; not to be destroyed while a permit is out or somebody waits
 /// Cost     that of a concurrency limit; a lock that is never waited for and a sample where a call
@@ -44,7 +45,11 @@ class AdaptiveLimit : public BasicConcurrencyLimit<Clock, Learns<AdaptiveLimit<E
     typename E::State state{};  ///< what it begins with: a seed of its own, say
     std::size_t queue = 0;      ///< as many may wait
     QueueOrder order = QueueOrder::first_come;
+    /// A priority that may fill less than half cannot show alone that more would fit.
     Ceilings ceilings{};
+    /// No call weighs more. Under a limit below its weight it would be impossible, and if all were,
+    /// nothing would ever be learnt again.
+    std::int64_t heaviest = 1;
   };
 
   explicit AdaptiveLimit(const Settings& settings = {}, Clock clock = {})
@@ -64,15 +69,19 @@ class AdaptiveLimit : public BasicConcurrencyLimit<Clock, Learns<AdaptiveLimit<E
   using Limit::set_limit;  // the estimator's alone
 
   AdaptiveLimit(const Settings& settings, const typename E::Config& config, Clock clock)
-      : Limit({.limit = E::limit(config, settings.state),
+      : Limit({.limit = std::max(E::limit(config, settings.state), settings.heaviest),
                .queue = settings.queue,
                .order = settings.order,
                .ceilings = settings.ceilings},
               std::move(clock), {this}),
         config_(config),
+        heaviest_(settings.heaviest),
         state_(settings.state) {}
 
   static typename E::Config configured(const Settings& settings) {
+    if (settings.heaviest < 1) {
+      throw std::invalid_argument("adaptive limit: heaviest must be 1 or more");
+    }
     const auto config = E::configure(settings.estimator);
     if (config) return *config;
     throw std::invalid_argument(std::string("adaptive limit: ") + config.error().setting +
@@ -93,12 +102,12 @@ class AdaptiveLimit : public BasicConcurrencyLimit<Clock, Learns<AdaptiveLimit<E
       }
     }
     E::observe(config_, state_, sample);
-    if (const std::int64_t limit = E::limit(config_, state_); limit != this->limit()) {
-      this->set_limit(limit);
-    }
+    const std::int64_t limit = std::max(E::limit(config_, state_), heaviest_);
+    if (limit != this->limit()) this->set_limit(limit);
   }
 
   const typename E::Config config_;
+  const std::int64_t heaviest_;
   mutable std::mutex mutex_;
   typename E::State state_;
   std::atomic<std::int64_t> missed_{0};

@@ -62,7 +62,7 @@ class ConcurrencyHost {
 
   static constexpr SteadyInstant changes_at() noexcept { return SteadyInstant::max(); }
 
-  void set_limit(std::int64_t limit) noexcept;
+  void set_limit(std::int64_t limit, SteadyInstant now) noexcept;
 
   std::int64_t limit() const noexcept { return word_.limit(); }
   std::int64_t in_flight() const noexcept { return word_.in_flight(); }
@@ -125,8 +125,8 @@ class BasicConcurrencyLimit : public PermitGate<Host, Clock, Listener> {
 
   /// A limit below 1 is taken as 1, one above the most as that. Raising it lets waiters in; those
   /// that want more than a lowered one are told that it is impossible.
-  void set_limit(std::int64_t limit) noexcept(noexcept(this->host().set_limit(limit))) {
-    this->host().set_limit(limit);
+  void set_limit(std::int64_t limit) noexcept(noexcept(this->host().set_limit(limit, {}))) {
+    this->host().set_limit(limit, this->time());
   }
 
   std::int64_t limit() const noexcept { return this->host().limit(); }

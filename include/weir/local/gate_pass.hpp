@@ -26,14 +26,14 @@ class [[nodiscard]] GatePass {
   explicit GatePass(const Refused& refused) noexcept : refused_(refused) {}
   GatePass(GatePass&& from) noexcept
       : gate_(std::exchange(from.gate_, nullptr)),
-        let_in_(from.let_in_),
+        let_in_(std::exchange(from.let_in_, false)),
         ticket_(from.ticket_),
         refused_(from.refused_) {}
   GatePass& operator=(GatePass&& from) noexcept {
     if (this == &from) return *this;
     end(CallEnd::ignored);
     gate_ = std::exchange(from.gate_, nullptr);
-    let_in_ = from.let_in_;
+    let_in_ = std::exchange(from.let_in_, false);
     ticket_ = from.ticket_;
     refused_ = from.refused_;
     return *this;

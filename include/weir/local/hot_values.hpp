@@ -153,7 +153,9 @@ class HotValueGate {
     if (in_flight_) {
       const auto entered = in_flight_->try_enter(name, {ticket.weight, limit_of(name)});
       if (entered.place == ValuesInFlight::Place::none) {
-        return Pass(Refused{Reason::in_flight, entered.in_flight, now});
+        const bool too_heavy = ticket.weight > limit_of(name);
+        return Pass(
+            Refused{Reason::in_flight, entered.in_flight, too_heavy ? SteadyInstant::max() : now});
       }
       ticket.place = entered.place;
     }

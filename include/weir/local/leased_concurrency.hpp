@@ -42,7 +42,7 @@ class LeasedHost {
   Admitted give_up(Waiter& waiter, Refusal because, SteadyInstant now) noexcept;
   SteadyInstant changes_at() const noexcept;
 
-  void set_limit(std::int64_t limit);
+  void set_limit(std::int64_t limit, SteadyInstant now);
 
   std::int64_t limit() const noexcept;
   std::int64_t in_flight() const noexcept;
@@ -69,7 +69,7 @@ class LeasedHost {
 /// counts it.
 ///
 /// Bound    the weight whose leases last is never let in above the limit, or the priority's ceiling
-/// Memory   32 bytes for each unit of the limit
+/// Memory   24 bytes for each unit of the limit
 /// Threads  as BasicConcurrencyLimit
 /// Cost     a lock and a clock reading to enter, to leave and to renew
 /// Errors   as BasicConcurrencyLimit; std::bad_alloc where the limit is raised above all before

@@ -116,6 +116,7 @@ class BasicLoadGate {
   [[gnu::noinline]] void take_readings(std::unique_lock<std::mutex>& lock, SteadyInstant now) {
     sampling_ = true;
     lock.unlock();
+    static_assert(noexcept(source_.read()), "what throws here would end all reading");
     const LoadReadings readings = source_.read();
     lock.lock();
     sampling_ = false;

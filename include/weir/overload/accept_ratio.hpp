@@ -8,6 +8,7 @@
 #include <cstdint>
 
 #include "weir/overload/call.hpp"
+#include "weir/overload/chance.hpp"
 #include "weir/overload/recent_parts.hpp"
 #include "weir/vocabulary.hpp"
 
@@ -142,15 +143,9 @@ struct AcceptRatio {
     }
   }
 
-  /// From 0 to below 1. SplitMix64: G. Steele, D. Lea, C. Flood, "Fast Splittable Pseudorandom
-  /// Number Generators", 2014.
+  /// From 0 to below 1.
   static double draw(State& state) noexcept {
-    state.random += 0x9e3779b97f4a7c15;
-    std::uint64_t bits = state.random;
-    bits = (bits ^ bits >> 30) * 0xbf58476d1ce4e5b9;
-    bits = (bits ^ bits >> 27) * 0x94d049bb133111eb;
-    bits ^= bits >> 31;
-    return static_cast<double>(bits >> 11) * 0x1p-53;
+    return static_cast<double>(next_random(state.random) >> 11) * 0x1p-53;
   }
 };
 

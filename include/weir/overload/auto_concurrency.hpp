@@ -105,16 +105,22 @@ struct AutoConcurrency {
   static constexpr void observe(const Config& config, State& state,
                                 const CallSample& sample) noexcept {
     if (!tells_of_load(sample.end)) return;
+    const SteadyInstant before = state.begun ? state.latest_at : sample.ended_at;
     follow(config, state, sample.ended_at);
+    // It came upon nothing in flight: that rest is no time in which more could have been done.
+    if (sample.in_flight <= 1) {
+      const auto since = elapsed(before, state.latest_at);
+      state.window_at += since - std::clamp(sample.latency, std::chrono::nanoseconds{0}, since);
+    }
     if (state.draining) {
-      if (passed({state.drain_at, state.latest_at}) < state.drain_for) return;
+      if (elapsed(state.drain_at, state.latest_at) < state.drain_for) return;
       begin_anew(config, state);
     }
     Window& window = state.window;
     window.most_in_flight = std::max(window.most_in_flight, sample.in_flight);
     if (sample.end == CallEnd::success) count_unseen(config, state, 1);
     const bool first = window.sampled + window.dropped == 0;
-    if (!first && passed({state.sampled_at, state.latest_at}) < sampling_interval) return;
+    if (!first && elapsed(state.sampled_at, state.latest_at) < sampling_interval) return;
     state.sampled_at = state.latest_at;
     window.latencies += latency_of(sample);
     ++(sample.end == CallEnd::success ? window.sampled : window.dropped);
@@ -164,7 +170,7 @@ struct AutoConcurrency {
       state.begun = true;
       state.latest_at = state.window_at = state.measured_at = now;
       state.measure_after = drawn(config, state);
-    } else if (passed({now, state.latest_at}) > late_at_most) {
+    } else if (elapsed(now, state.latest_at) > late_at_most) {
       state.latest_at = now;
       state.measured_at = std::min(state.measured_at, now);
       state.drain_at = std::min(state.drain_at, now);
@@ -191,7 +197,7 @@ struct AutoConcurrency {
   static constexpr void end_window_if_due(const Config& config, State& state) noexcept {
     const Settings& settings = config.settings;
     const std::int64_t samples = state.window.sampled + state.window.dropped;
-    const bool long_enough = passed({state.window_at, state.latest_at}) >= settings.window_for;
+    const bool long_enough = elapsed(state.window_at, state.latest_at) >= settings.window_for;
     if (samples < (long_enough ? settings.window_at_least : settings.window_at_most)) return;
     if (state.window.sampled == 0) {
       set_limit(config, state, static_cast<double>(limit(config, state)) / 2);
@@ -206,7 +212,7 @@ struct AutoConcurrency {
     const auto current = static_cast<double>(limit(config, state));
     const bool used = static_cast<double>(window.most_in_flight) * 2 >= current;
     const double latency = window.latencies / static_cast<double>(window.sampled);
-    const auto length = passed({state.window_at, state.latest_at}).count();
+    const auto length = elapsed(state.window_at, state.latest_at).count();
     const double rate = static_cast<double>(window.successes) /
                         static_cast<double>(std::max<std::int64_t>(length, 1));
     const bool held_a_queue = state.least == 0 && latency < state.least_before * lower_share;
@@ -220,7 +226,7 @@ struct AutoConcurrency {
     } else if (used) {
       state.most += (rate - state.most) * rate_share;
     }
-    if (held_a_queue || passed({state.measured_at, state.latest_at}) >= state.measure_after) {
+    if (held_a_queue || elapsed(state.measured_at, state.latest_at) >= state.measure_after) {
       measure_anew(config, state,
                    {latency, rate, held_a_queue ? drained_further_share : drained_share, used});
       return;

@@ -36,7 +36,7 @@ constexpr const char* name(Circuit circuit) noexcept {
 /// the next that asks is the probe.
 ///
 /// Bound    open: nothing for open_for; half-open: `probes` at once, not counting those that have
-///          lost their place
+///          lost their place: older than probe_for, or let in before another probe turned it
 /// Memory   2.8 kB, no heap
 /// Cost     a closed circuit's enter is a compare; an end is a few additions
 /// Requires instants within 146 years of the clock's epoch. One that is older than the newest seen

@@ -5,9 +5,10 @@
 #include <chrono>
 #include <concepts>
 #include <cstdint>
-#include <limits>
 
 #include "weir/overload/call.hpp"
+#include "weir/overload/chance.hpp"
+#include "weir/overload/elapsed.hpp"
 #include "weir/vocabulary.hpp"
 
 namespace weir {
@@ -72,30 +73,6 @@ constexpr double latency_of(const CallSample& sample) noexcept {
 /// about a higher limit.
 constexpr bool in_use(const CallSample& sample, double limit) noexcept {
   return static_cast<double>(sample.in_flight) * 2 >= limit;
-}
-
-struct FromTo {
-  SteadyInstant from;
-  SteadyInstant to;
-};
-
-/// The time between; zero where the clock was set back, and never too long to be told.
-constexpr std::chrono::nanoseconds passed(FromTo instants) noexcept {
-  if (instants.to <= instants.from) return std::chrono::nanoseconds{0};
-  const auto from = static_cast<std::uint64_t>(instants.from.time_since_epoch().count());
-  const auto to = static_cast<std::uint64_t>(instants.to.time_since_epoch().count());
-  constexpr auto most = std::numeric_limits<std::int64_t>::max();
-  return std::chrono::nanoseconds{
-      static_cast<std::int64_t>(std::min(to - from, static_cast<std::uint64_t>(most)))};
-}
-
-/// The next of a row of numbers that look random, and the same for the same seed.
-constexpr std::uint64_t next_random(std::uint64_t& seed) noexcept {
-  seed += 0x9e3779b97f4a7c15;
-  std::uint64_t mixed = seed;
-  mixed = (mixed ^ (mixed >> 30)) * 0xbf58476d1ce4e5b9;
-  mixed = (mixed ^ (mixed >> 27)) * 0x94d049bb133111eb;
-  return mixed ^ (mixed >> 31);
 }
 
 /// From 0.5 up to, not including, 1: limits that were started together do not probe together.

@@ -74,7 +74,8 @@ struct Gradient2 {
     const double latency = latency_of(sample);
     const auto whole = static_cast<std::int64_t>(state.limit);
     state.probe.count(whole);
-    if (state.highest_long != 0 && whole >= 2 * state.probe.measured_under) state.probe.drain();
+    const bool grown = state.highest_long != 0 && whole >= 2 * state.probe.measured_under;
+    if (grown && !state.probe.draining) state.probe.drain();
     if (state.probe.draining) {
       const bool overdue = state.probe.overdue(whole);
       if (sample.in_flight > limit(config, state) && !overdue) return;

@@ -18,7 +18,7 @@ namespace weir {
 ///
 /// Bound    at any instant the weight whose lease lasts is not above the limit in force when the
 ///          last of it was let in
-/// Memory   32 bytes for each unit of the largest limit so far
+/// Memory   24 bytes for each unit of the largest limit so far
 /// Cost     each function the same for any number of leases; expire() for each that ended
 /// Errors   the constructor and set_limit throw std::bad_alloc, with nothing changed
 class LeasedPermits {

@@ -18,7 +18,7 @@ namespace weir {
 /// all.
 ///
 /// Bound    the sum in flight is not above the limit when anything is let in; and while nothing is
-///          above it, a partition below its guarantee finds the rest of it free
+///          above its guarantee and the open part, one below its guarantee finds the rest free
 /// Memory   16 bytes for each of `most_partitions`
 /// Cost     one comparison to enter or leave; set_limit goes over all
 class Partitions {

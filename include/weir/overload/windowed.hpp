@@ -84,7 +84,7 @@ struct Windowed {
     ++state.samples;
     state.most_in_flight = std::max(state.most_in_flight, sample.in_flight);
     if (state.samples < config.at_least) return;
-    if (passed({state.begun_at, sample.ended_at}) < config.at_least_for) return;
+    if (elapsed(state.begun_at, sample.ended_at) < config.at_least_for) return;
     const CallEnd end = state.successes < state.samples ? CallEnd::dropped : CallEnd::success;
     const auto latency = static_cast<std::int64_t>(latency_of_window(config, state));
     E::observe(config.estimator, state.estimator,

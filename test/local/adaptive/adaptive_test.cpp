@@ -52,6 +52,16 @@ TEST_F(Adaptive, TheLimitInForceFollowsTheCallsThatEnd) {
   EXPECT_FALSE(limit_.try_enter());
 }
 
+TEST_F(Adaptive, IsNeverTooLowForTheHeaviestCall) {
+  AdaptiveLimit<Aimd, ManualClock> limit(
+      {.estimator = {.minimum = 1, .initial = 20, .maximum = 20}, .heaviest = 5},
+      ManualClock(time_));
+  const Entry heavy{.weight = 5};
+  for (int call = 0; call < 40; ++call) limit.try_enter(heavy).end(CallEnd::dropped);
+  EXPECT_EQ(limit.limit(), 5);
+  EXPECT_TRUE(limit.try_enter(heavy));
+}
+
 TEST_F(Adaptive, AHeldBackWaiterIsLetInWhenTheLimitRises) {
   AdaptiveLimit<Aimd, ManualClock> limit(
       {.estimator = {.minimum = 1, .initial = 2, .maximum = 6}, .queue = 1}, ManualClock(time_));
@@ -123,6 +133,7 @@ TEST_F(Adaptive, NamesTheSettingThatIsNoGood) {
   };
   EXPECT_EQ(what({.estimator = {.minimum = 0}}), "adaptive limit: minimum must be 1 or more");
   EXPECT_NE(what({.ceilings = {.normal = 2}}), "");
+  EXPECT_EQ(what({.heaviest = 0}), "adaptive limit: heaviest must be 1 or more");
   EXPECT_EQ(what({}), "");
 }
 

@@ -256,8 +256,8 @@ class Run {
   std::string set_limit() {
     const std::int64_t limit = 1 + below(12);
     naive_.set_limit(limit);
-    if constexpr (requires { subject_.host.set_limit(limit); }) {
-      subject_.host.set_limit(limit);
+    if constexpr (requires { subject_.host.set_limit(limit, now()); }) {
+      subject_.host.set_limit(limit, now());
     } else {
       subject_.all.set_limit(limit);
     }

@@ -77,6 +77,22 @@ TEST_F(HotValueTest, WeightsCountInBoth) {
   EXPECT_TRUE(gate.try_enter("cold", {.weight = 0}));
 }
 
+TEST_F(HotValueTest, AWeightAboveTheLimitIsNeverLetIn) {
+  Texts gate({.in_flight = 5}, clock);
+  EXPECT_EQ(gate.try_enter("hot", {.weight = 6}).refused().ready_at, SteadyInstant::max());
+}
+
+TEST_F(HotValueTest, APassThatWasMovedAwayLetsNobodyIn) {
+  Texts gate({.in_flight = 5}, clock);
+  Texts::Pass pass = gate.try_enter("hot");
+  Texts::Pass other = std::move(pass);
+  EXPECT_TRUE(other);
+  EXPECT_FALSE(pass);  // NOLINT(bugprone-use-after-move)
+  pass = std::move(other);
+  EXPECT_TRUE(pass);
+  EXPECT_FALSE(other);  // NOLINT(bugprone-use-after-move)
+}
+
 TEST_F(HotValueTest, AWithdrawnCallIsAsIfItHadNotEntered) {
   Texts gate({.in_flight = 2, .rate = {10, 1s, 2}}, clock);
   for (int call = 0; call < 100; ++call) {
