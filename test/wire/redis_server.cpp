@@ -15,6 +15,7 @@
 #include <filesystem>
 #include <stdexcept>
 #include <system_error>
+#include <utility>
 
 namespace weir::wire {
 namespace {
@@ -38,10 +39,12 @@ int free_port() {
   return ntohs(address.sin_port);
 }
 
-[[noreturn]] void become_redis(const std::string& folder, const std::string& port) {
+[[noreturn]] void become_redis(std::vector<std::string> words) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // A test that crashes leaves no server behind.
-  ::execlp("redis-server", "redis-server", "--port", port.c_str(), "--bind", "127.0.0.1", "--dir",
-           folder.c_str(), "--save", "", "--enable-debug-command", "local", nullptr);
+  std::vector<char*> arguments;
+  for (std::string& word : words) arguments.push_back(word.data());
+  arguments.push_back(nullptr);
+  ::execvp("redis-server", arguments.data());
   ::_exit(127);
 }
 
@@ -59,7 +62,7 @@ bool becomes_ready(int log) {
 
 }  // namespace
 
-RedisServer::RedisServer() {
+RedisServer::RedisServer(std::vector<std::string> options) : options_(std::move(options)) {
   std::string pattern = (std::filesystem::temp_directory_path() / "weir-redis-XXXXXX").string();
   if (::mkdtemp(pattern.data()) == nullptr) throw std::runtime_error("no temporary folder");
   folder_ = pattern;
@@ -81,11 +84,26 @@ bool RedisServer::start() {
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) return false;
   port_ = free_port();
-  const std::string port = std::to_string(port_);
+  // By itself it takes port + 10000, which there may not be.
+  bus_port_ = free_port();
+  std::vector<std::string> words{"redis-server",
+                                 "--port",
+                                 std::to_string(port_),
+                                 "--cluster-port",
+                                 std::to_string(bus_port_),
+                                 "--bind",
+                                 "127.0.0.1",
+                                 "--dir",
+                                 folder_,
+                                 "--save",
+                                 "",
+                                 "--enable-debug-command",
+                                 "local"};
+  words.insert(words.end(), options_.begin(), options_.end());
   process_ = ::fork();
   if (process_ == 0) {
     ::dup2(ends[1], STDOUT_FILENO);
-    become_redis(folder_, port);
+    become_redis(std::move(words));
   }
   ::close(ends[1]);
   output_ = ends[0];

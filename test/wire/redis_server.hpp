@@ -3,6 +3,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace weir::wire {
 
@@ -10,19 +11,25 @@ namespace weir::wire {
 /// std::runtime_error where it does not come up.
 class RedisServer {
  public:
-  RedisServer();
+  /// The options are words of its command line: {"--cluster-enabled", "yes"}.
+  explicit RedisServer(std::vector<std::string> options = {});
   ~RedisServer();
   RedisServer(const RedisServer&) = delete;
   RedisServer& operator=(const RedisServer&) = delete;
 
   int port() const { return port_; }
 
+  /// Where the nodes of a cluster talk to it.
+  int bus_port() const { return bus_port_; }
+
  private:
   bool start();
   void stop();
 
+  std::vector<std::string> options_;
   std::string folder_;
   int port_ = 0;
+  int bus_port_ = 0;
   int process_ = -1;
   int output_ = -1;
 };
