@@ -33,7 +33,7 @@ MAY_INCLUDE = {
     "redis": ("vocabulary", "algorithm", "limit", "wire"),
     "module": ("vocabulary", "algorithm", "limit"),
     "server": ("vocabulary", "algorithm", "limit", "local", "wire", "redis"),
-    "cli": ("vocabulary", "algorithm", "overload", "limit", "wire", "server"),
+    "cli": ("vocabulary", "algorithm", "overload", "limit", "wire", "redis", "server"),
 }
 
 # Only these name other people's libraries and the operating system ...

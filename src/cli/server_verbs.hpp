@@ -11,5 +11,6 @@ Verb add_peek(CLI::App& weir);
 Verb add_reset(CLI::App& weir);
 Verb add_doctor(CLI::App& weir);
 Verb add_top(CLI::App& weir);
+Verb add_lua(CLI::App& weir);
 
 }  // namespace weir::cli

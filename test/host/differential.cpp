@@ -68,6 +68,31 @@ std::string print(const Decision& decision) {
   return text.str();
 }
 
+/// What a host forgets by dropping a fresh state, and the machine keeps until it needs the room.
+void forget_past(const SlidingLog::Config& config, SlidingLog::State& log, Instant now) {
+  while (log.size > 0 && log[0] + config.period <= now) {
+    log.head = static_cast<std::uint32_t>(log.slot(1));
+    --log.size;
+  }
+}
+template <typename Config, typename State>
+void forget_past(const Config&, State&, Instant) {}
+void forget_past(const Limit::Composite::Config& config, Box<Limit::Composite::State>& state,
+                 Instant now) {
+  auto& terms = state.open().terms;
+  for (std::size_t at = 0; at < terms.size(); ++at) {
+    if (terms[at].blocked_until <= now) terms[at].blocked_until = Instant::min();
+    std::visit([&](const auto& term, auto& kept) { forget_past(term, kept, now); },
+               config.terms[at].inner, terms[at].inner);
+  }
+}
+
+Limit::State without_past(const Limit& limit, Limit::State state, Instant now) {
+  std::visit([&](const auto& config, auto& kept) { forget_past(config, kept, now); },
+             limit.config(), state);
+  return state;
+}
+
 class Schedule {
  public:
   Schedule(Host& host, const std::vector<Limit>& limits, std::uint64_t seed, Instant& now,
@@ -176,8 +201,9 @@ class Schedule {
     if (taken(right.verdict)) {
       ++compared_.taken;
       if (asked.cost == 0) return;
-      tickets_.emplace(ticket, Ticket{limit, std::string(subject.key),
-                                      grant_of<Machine>(config, pure.state, asked, right)});
+      Grant grant = grant_of<Machine>(config, pure.state, asked, right);
+      grant.turn = host_.turn();
+      tickets_.emplace(ticket, Ticket{limit, std::string(subject.key), grant});
       interesting_ = right.ready_at > now_ || below(4) > 0 ? right.ready_at : right.reset_at;
     } else if (right.verdict == Verdict::denied) {
       ++compared_.denied;
@@ -263,7 +289,11 @@ class Schedule {
     ++compared_.states;
     const bool dropped =
         *stored == Limit::State{} && Machine::fresh_at(subject.limit.config(), pure.state) <= now_;
-    if (!dropped && *stored != pure.state) differ(subject, pure, "another state", "its state");
+    if (!dropped && *stored != pure.state &&
+        without_past(subject.limit, *stored, now_) !=
+            without_past(subject.limit, pure.state, now_)) {
+      differ(subject, pure, "another state", "its state");
+    }
   }
 
   void note(Pure& pure, const Request& asked, const char* verb) {

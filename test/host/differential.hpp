@@ -47,7 +47,8 @@ class Host {
   /// Forgets the key; whether something was kept.
   virtual bool reset(const Subject& subject, Instant now) = 0;
 
-  /// The state as stored, where the host can tell: a state never seen where nothing is kept.
+  /// The state as stored, where the host can tell: a state never seen where nothing is kept. What
+  /// is past may be gone from it.
   virtual std::optional<Limit::State> stored(const Subject&) { return std::nullopt; }
 
   /// Whether the host can keep this limit at all (one word holds no log).
@@ -56,6 +57,9 @@ class Host {
   /// Whether cancel() and refund() are those of the machine. One with a line gives back more, and
   /// is held to the laws of a line instead (test/local/line).
   virtual bool gives_back() const { return true; }
+
+  /// How its grants are cancelled: all or nothing where `joint`.
+  virtual Turn turn() const { return Turn::own; }
 
   /// Called now and then: time for the host to drop what is fresh, or to flush.
   virtual void idle(Instant) {}

@@ -96,7 +96,7 @@ class Client {
 };
 
 TEST(RedisMachinesAgainstRedis, EveryKeyHasTheSlotThatRedisGivesIt) {
-  const wire::RedisServer server({"--cluster-enabled", "yes"});
+  const wire::RedisServer server({.arguments = {"--cluster-enabled", "yes"}});
   Client client(server);
   std::mt19937_64 random(23);
   std::vector<std::string> keys;
@@ -117,7 +117,7 @@ TEST(RedisMachinesAgainstRedis, EveryKeyHasTheSlotThatRedisGivesIt) {
 }
 
 TEST(RedisMachinesAgainstRedis, AClustersMapIsRead) {
-  const wire::RedisServer server({"--cluster-enabled", "yes"});
+  const wire::RedisServer server({.arguments = {"--cluster-enabled", "yes"}});
   Client client(server);
   const Node asked{"127.0.0.1", static_cast<std::uint16_t>(server.port())};
   const auto empty = SlotMap::read(client.ask({"CLUSTER", "SLOTS"}), asked);
@@ -154,8 +154,8 @@ bool stands(Client& client) {
 
 // The key foo has slot 12182, which is on its way from the second node to the first.
 TEST(RedisMachinesAgainstRedis, RedirectsLeadToWhoAnswers) {
-  const wire::RedisServer first({"--cluster-enabled", "yes"});
-  const wire::RedisServer second({"--cluster-enabled", "yes"});
+  const wire::RedisServer first({.arguments = {"--cluster-enabled", "yes"}});
+  const wire::RedisServer second({.arguments = {"--cluster-enabled", "yes"}});
   const Node first_node{"127.0.0.1", static_cast<std::uint16_t>(first.port())};
   const Node second_node{"127.0.0.1", static_cast<std::uint16_t>(second.port())};
   Client one(first);
@@ -222,7 +222,7 @@ TEST(RedisMachinesAgainstRedis, ItsErrorsAreOfTheKindThatTheyAre) {
 }
 
 TEST(RedisMachinesAgainstRedis, AServerInALongScriptSaysThatItIsBusy) {
-  const wire::RedisServer server({"--busy-reply-threshold", "1"});
+  const wire::RedisServer server({.arguments = {"--busy-reply-threshold", "1"}});
   wire::Connection stuck(server.port());
   stuck.send(framed({"EVAL", "while true do end", "0"}));
   Client client(server);
@@ -256,7 +256,8 @@ TEST(RedisMachinesAgainstRedis, AHandshakeFindsOutWhatTheServerIs) {
 }
 
 TEST(RedisMachinesAgainstRedis, APasswordIsSaidInEitherDialect) {
-  const wire::RedisServer server({"--requirepass", "s3cret", "--rename-command", "HELLO", ""});
+  const wire::RedisServer server(
+      {.arguments = {"--requirepass", "s3cret", "--rename-command", "HELLO", ""}});
   for (const char* const user : {"", "default"}) {
     Client client(server);
     const Handshake handshake = client.shake({.user = user, .password = "s3cret", .db = 2});
@@ -266,7 +267,7 @@ TEST(RedisMachinesAgainstRedis, APasswordIsSaidInEitherDialect) {
     EXPECT_FALSE(handshake.facts().version.empty());
   }
   EXPECT_EQ(Client(server).shake({.password = "wrong"}).error()->kind, ErrorKind::wrong_password);
-  const wire::RedisServer current({"--requirepass", "s3cret"});
+  const wire::RedisServer current({.arguments = {"--requirepass", "s3cret"}});
   EXPECT_TRUE(Client(current).shake({.password = "s3cret"}).done());
   const auto wrong = Client(current).shake({.password = "wrong"}).error();
   EXPECT_EQ(wrong->step, Handshake::Step::hello);

@@ -39,12 +39,15 @@ int free_port() {
   return ntohs(address.sin_port);
 }
 
-[[noreturn]] void become_redis(std::vector<std::string> words) {
+[[noreturn]] void become_redis(std::vector<std::string> arguments,
+                               std::vector<std::string> environment) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // A test that crashes leaves no server behind.
-  std::vector<char*> arguments;
-  for (std::string& word : words) arguments.push_back(word.data());
-  arguments.push_back(nullptr);
-  ::execvp("redis-server", arguments.data());
+  for (std::string& variable : environment) ::putenv(variable.data());
+  std::vector<char*> words;
+  words.reserve(arguments.size() + 1);
+  for (std::string& argument : arguments) words.push_back(argument.data());
+  words.push_back(nullptr);
+  ::execvp("redis-server", words.data());
   ::_exit(127);
 }
 
@@ -62,7 +65,7 @@ bool becomes_ready(int log) {
 
 }  // namespace
 
-RedisServer::RedisServer(std::vector<std::string> options) : options_(std::move(options)) {
+RedisServer::RedisServer(Extras extras) : extras_(std::move(extras)) {
   std::string pattern = (std::filesystem::temp_directory_path() / "weir-redis-XXXXXX").string();
   if (::mkdtemp(pattern.data()) == nullptr) throw std::runtime_error("no temporary folder");
   folder_ = pattern;
@@ -86,24 +89,24 @@ bool RedisServer::start() {
   port_ = free_port();
   // By itself it takes port + 10000, which there may not be.
   bus_port_ = free_port();
-  std::vector<std::string> words{"redis-server",
-                                 "--port",
-                                 std::to_string(port_),
-                                 "--cluster-port",
-                                 std::to_string(bus_port_),
-                                 "--bind",
-                                 "127.0.0.1",
-                                 "--dir",
-                                 folder_,
-                                 "--save",
-                                 "",
-                                 "--enable-debug-command",
-                                 "local"};
-  words.insert(words.end(), options_.begin(), options_.end());
+  std::vector<std::string> arguments{"redis-server",
+                                     "--port",
+                                     std::to_string(port_),
+                                     "--cluster-port",
+                                     std::to_string(bus_port_),
+                                     "--bind",
+                                     "127.0.0.1",
+                                     "--dir",
+                                     folder_,
+                                     "--save",
+                                     "",
+                                     "--enable-debug-command",
+                                     "local"};
+  arguments.insert(arguments.end(), extras_.arguments.begin(), extras_.arguments.end());
   process_ = ::fork();
   if (process_ == 0) {
     ::dup2(ends[1], STDOUT_FILENO);
-    become_redis(std::move(words));
+    become_redis(std::move(arguments), extras_.environment);
   }
   ::close(ends[1]);
   output_ = ends[0];

@@ -11,8 +11,14 @@ namespace weir::wire {
 /// std::runtime_error where it does not come up.
 class RedisServer {
  public:
-  /// The options are words of its command line: {"--cluster-enabled", "yes"}.
-  explicit RedisServer(std::vector<std::string> options = {});
+  /// Further arguments, and NAME=VALUE for its environment.
+  struct Extras {
+    std::vector<std::string> arguments{};
+    std::vector<std::string> environment{};
+  };
+
+  RedisServer() : RedisServer(Extras{}) {}
+  explicit RedisServer(Extras extras);
   ~RedisServer();
   RedisServer(const RedisServer&) = delete;
   RedisServer& operator=(const RedisServer&) = delete;
@@ -26,7 +32,7 @@ class RedisServer {
   bool start();
   void stop();
 
-  std::vector<std::string> options_;
+  Extras extras_;
   std::string folder_;
   int port_ = 0;
   int bus_port_ = 0;

@@ -170,6 +170,13 @@ struct AllOf {
     }
   }
 
+  static void settle(const Config& config, State& state, Instant now,
+                     Span slack) noexcept requires Settling<Term> {
+    for (std::size_t at = 0; at < std::min(config.terms.size(), state.terms.size()); ++at) {
+      Term::settle(config.terms[at], state.terms[at], now, slack);
+    }
+  }
+
   static Cost bound(const Config& config, Span length, Cost largest) noexcept {
     Cost least = std::numeric_limits<Cost>::max();
     for (const auto& term : config.terms) {

@@ -134,6 +134,13 @@ struct AnyOf {
       weir::inherit_room<M>(chosen, own<M>(state), now, had, how);
     });
   }
+  static void settle(const Config& config, State& state, Instant now, Span slack) noexcept
+      requires(Settling<Ms>&&...) {
+    visit(config, [&]<typename M>(Tag<M>, const auto& chosen) {
+      auto* kept = std::get_if<typename M::State>(&state);
+      if (kept) M::settle(chosen, *kept, now, slack);
+    });
+  }
   static Cost bound(const Config& config, Span length, Cost largest) noexcept {
     return visit(config, [&]<typename M>(Tag<M>, const auto& chosen) {
       return M::bound(chosen, length, largest);

@@ -107,6 +107,13 @@ struct Block {
     weir::inherit_room<Inner>(config.inner, state.inner, now, had, how);
   }
 
+  /// A penalty can only have begun by now.
+  static void settle(const Config& config, State& state, Instant now,
+                     Span slack) noexcept requires Settling<Inner> {
+    state.blocked_until = std::min(state.blocked_until, now + config.penalty);
+    Inner::settle(config.inner, state.inner, now, slack);
+  }
+
   static Cost bound(const Config& config, Span length, Cost largest) noexcept {
     return Inner::bound(config.inner, length, largest);
   }

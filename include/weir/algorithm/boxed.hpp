@@ -104,6 +104,10 @@ struct Boxed {
   static void inherit_room(const Config& config, State& state, Instant now, Room had, Inherit how) {
     weir::inherit_room<Inner>(config, state.open(), now, had, how);
   }
+  static void settle(const Config& config, State& state, Instant now,
+                     Span slack) noexcept requires Settling<Inner> {
+    if (auto* kept = state.get_if()) Inner::settle(config, *kept, now, slack);
+  }
 
   static Cost bound(const Config& config, Span length, Cost largest) noexcept {
     return Inner::bound(config, length, largest);

@@ -249,6 +249,17 @@ concept Withdrawable = requires(const typename M::Config& config, typename M::St
   { M::withdraw(config, state, now, withdrawal) } -> std::same_as<void>;
 };
 
+/// An algorithm whose state may be kept under a clock that can be set back, as a store's can:
+///
+///   settle     asked before all else: brings a state that is further ahead than any grant since
+///              `now`, with a patience of `slack` at the most, can have left it to just that. It
+///              leaves every other as it is. Requires slack >= 0 and <= longest_span.
+template <typename M>
+concept Settling = requires(const typename M::Config& config, typename M::State& state, Instant now,
+                            Span slack) {
+  { M::settle(config, state, now, slack) } -> std::same_as<void>;
+};
+
 /// Units of an earlier grant that were never used, and what was charged since.
 struct Unused {
   Cost units;

@@ -210,6 +210,19 @@ struct Concurrency {
     return state;
   }
 
+  /// Leases that end further ahead end `slack` and a lease from now.
+  static void settle(const Config& config, State& state, Instant now, Span slack) noexcept {
+    if (state.cells.empty()) return;
+    const Instant latest = now + slack;
+    if (state.granted_at() > latest) state.cells[1] = latest.time_since_epoch().count();
+    for (std::uint32_t at = state.size; at > 0; --at) {
+      Entry entry = state[at - 1];
+      if (entry.leaves_at <= latest + config.lease) break;
+      entry.leaves_at = latest + config.lease;
+      state.put(at - 1, entry);
+    }
+  }
+
   /// Of what was not given back, exactly that of a sliding log.
   static constexpr Cost bound(const Config& config, Span length, Cost) noexcept {
     if (length <= Span{0}) return 0;

@@ -118,6 +118,14 @@ struct FixedWindow {
     return {window_of(std::max(after.now, at.window), after.config.period), used};
   }
 
+  /// One period further than the grants that may be there: a window that begins a second time is
+  /// not granted a second time.
+  static constexpr void settle(const Config& config, State& state, Instant now,
+                               Span slack) noexcept {
+    const Instant latest = now + slack + config.period;
+    if (state.window > latest) state.window = window_of(latest, config.period);
+  }
+
   static constexpr Cost bound(const Config& config, Span length, Cost) noexcept {
     if (length <= Span{0}) return 0;
     constexpr Cost most = std::int64_t{1} << 62;

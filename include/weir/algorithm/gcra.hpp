@@ -149,6 +149,16 @@ struct Gcra {
     return repay(config.interval, state.repaid_at, now, units);
   }
 
+  static constexpr void settle(const Config& config, State& state, Instant now,
+                               Span slack) noexcept {
+    settle_due(config, state.repaid_at, now, slack);
+  }
+  static constexpr void settle_due(const Config& config, FineInstant& repaid_at, Instant now,
+                                   Span slack) noexcept {
+    const FineInstant most = config.interval.add({now + slack, 0}, config.capacity);
+    repaid_at = std::min(repaid_at, most);
+  }
+
   static constexpr Cost bound(const Config& config, Span length, Cost largest) noexcept {
     if (length <= Span{0}) return 0;
     const FineSpan span{config.capacity.whole + length, config.capacity.rest};

@@ -103,6 +103,11 @@ struct LeakyBucket {
                         Gcra::bucket(after.config.bucket), after.now, how)};
   }
 
+  static constexpr void settle(const Config& config, State& state, Instant now,
+                               Span slack) noexcept {
+    Gcra::settle_due(config.bucket, state.drained_at, now, slack);
+  }
+
   static constexpr Cost bound(const Config& config, Span length, Cost largest) noexcept {
     if (length <= Span{0}) return 0;
     return config.bucket.interval.units_below({length, 0}) + std::min(largest, capacity(config));

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <utility>
 
 #include "weir/algorithm/cells.hpp"
 #include "weir/algorithm/inherit.hpp"
@@ -114,8 +115,10 @@ struct SlidingLog {
     for (std::uint32_t from = end; from < state.size; ++from) {
       state.ring[state.slot(begin + from - end)] = state.ring[state.slot(from)];
     }
-    state.size -= end - begin;
-    put_back(state, end - begin, grant.acts_at - config.period);
+    const std::uint32_t before = std::exchange(state.size, state.size - (end - begin));
+    if (before >= config.limit) {
+      put_back(state, end - begin, grant.acts_at - config.period);
+    }
     return end - begin;
   }
 
@@ -125,8 +128,8 @@ struct SlidingLog {
     const auto back = static_cast<std::uint32_t>(std::min<Cost>(units, inside));
     if (back == 0) return 0;
     const Instant newest = state[state.size - 1];
-    state.size -= back;
-    put_back(state, back, newest - config.period);
+    const std::uint32_t before = std::exchange(state.size, state.size - back);
+    if (before >= config.limit) put_back(state, back, newest - config.period);
     return back;
   }
 
@@ -154,6 +157,14 @@ struct SlidingLog {
     return state;
   }
 
+  /// Entries further ahead count as granted `slack` from now.
+  static void settle(const Config&, State& state, Instant now, Span slack) noexcept {
+    const Instant latest = now + slack;
+    for (std::uint32_t at = state.size; at > 0 && state[at - 1] > latest; --at) {
+      state.ring[state.slot(at - 1)] = latest.time_since_epoch().count();
+    }
+  }
+
   static constexpr Cost bound(const Config& config, Span length, Cost) noexcept {
     if (length <= Span{0}) return 0;
     return ((length.count() - 1) / config.period.count() + 1) >
@@ -179,6 +190,7 @@ struct SlidingLog {
   }
 
   /// In the place of units given back: what had to leave for them, none of it later than `latest`.
+  /// Only where the log is full has anything left for want of room.
   static void put_back(State& state, std::uint32_t units, Instant latest) noexcept {
     if (state.size > 0) latest = std::min(latest, state[0]);
     for (std::uint32_t unit = 0; unit < units; ++unit) {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 #include "weir/algorithm/cells.hpp"
 #include "weir/algorithm/fixed_window.hpp"
@@ -156,6 +157,21 @@ struct SlidingWindow {
     state.counts = Cells(static_cast<std::size_t>(after.config.counted));
     cell(after.config, state, part_of(after.config, at)) = used;
     return state;
+  }
+
+  /// Parts further ahead count in the part that `now + slack` lies in.
+  static void settle(const Config& config, State& state, Instant now, Span slack) noexcept {
+    const std::int64_t latest = part_of(config, now + slack);
+    const std::int64_t newest = newest_part(config, state);
+    if (newest <= latest) return;
+    state.newest = start_of(config, latest);
+    if (!fits(config, state)) return;
+    Cost sum = 0;
+    for (std::int64_t part = newest; part > std::max(latest, newest - config.counted); --part) {
+      sum += std::exchange(cell(config, state, part), 0);
+    }
+    Cost& count = cell(config, state, latest);
+    count = std::min(count + sum, config.limit);
   }
 
   static constexpr Cost bound(const Config& config, Span length, Cost) noexcept {

@@ -1,0 +1,140 @@
+"""What does a decision in Redis cost, beside the least that the same calls can cost?
+
+    what_does_a_script_cost.py --weir build/release/weir [--rounds 5] [--requests 200000] [--smoke]
+
+A redis-server of its own is asked by redis-benchmark at pipeline 32, over 100 000 keys (1 000 for
+the log, so that it is full). The floor is a function with the same arguments that makes the same
+calls (TIME, GET, and SET where it grants), decides nothing and gives a constant reply of the same
+length. Cost is the server's own CPU time for each request; the cases take turns, round by round,
+and the median over the rounds counts. Ratios are to the floor and, for other machines, to a granted
+token bucket.
+"""
+
+import argparse
+import pathlib
+import shutil
+import socket
+import statistics
+import subprocess
+import tempfile
+import time
+
+FLOOR = """#!lua name=floor
+local call
+local function granted(keys)
+  call = call or redis.call
+  call('TIME')
+  call('GET', keys[1])
+  call('SET', keys[1], '123456789012345678', 'PX', '1000000')
+  return {0, 1795163520648898, 1795163520648898, 100, 99, 1795163520648898, 0, 1795163520648898, 0}
+end
+local function refused(keys)
+  call = call or redis.call
+  call('TIME')
+  call('GET', keys[1])
+  return {0, 1795163520648898, 1795163520648898, 100, 99, 1795163520648898, 0, 1795163520648898, 0}
+end
+redis.register_function('floor_granted', granted)
+redis.register_function('floor_refused', refused)
+"""
+
+BUCKET = "t 60000000 10 0 1 100"
+EMPTY = "t 60000000 100000000000 0 1 1"
+# name, function, keys, config
+CASES = [
+    ("floor, granted", "floor_granted", 100_000, BUCKET),
+    ("token bucket, granted", "weir_1_take", 100_000, BUCKET),
+    ("with fractions, granted", "weir_1_take", 100_000, "t 60000000 9 1 3 100"),
+    ("fixed window, granted", "weir_1_take", 100_000, "f 60000000 1000000 60000000"),
+    ("sliding log of 100, granted", "weir_1_take", 1_000, "o 60000000 100 100000"),
+    ("sliding window of 10, granted", "weir_1_take", 100_000, "w 60000000 1000000 6000000 11"),
+    ("leaky bucket, granted", "weir_1_take", 100_000, "l 60000000 10 0 1 100"),
+    ("two limits, granted", "weir_1_take", 100_000, "m 60000000 2 0 t 10 0 1 100 0 t 9 0 1 1000"),
+    ("floor, refused", "floor_refused", 100_000, EMPTY),
+    ("token bucket, refused", "weir_1_take", 100_000, EMPTY),
+]
+
+
+class Redis:
+    def __init__(self):
+        self.folder = tempfile.mkdtemp(prefix="weir-bench-")
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            self.port = str(probe.getsockname()[1])
+        self.process = subprocess.Popen(
+            ["redis-server", "--port", self.port, "--bind", "127.0.0.1", "--save", "",
+             "--dir", self.folder], stdout=subprocess.DEVNULL)
+        for _ in range(100):
+            if self.cli("PING").strip() == "PONG":
+                return
+            time.sleep(0.1)
+        raise SystemExit("redis-server does not start")
+
+    def stop(self):
+        self.process.terminate()
+        self.process.wait()
+        shutil.rmtree(self.folder)
+
+    def cli(self, *words: str, text: str | None = None) -> str:
+        command = ["redis-cli", "-p", self.port, *(["-x"] if text else []), *words]
+        return subprocess.run(command, input=text, capture_output=True, text=True).stdout
+
+    def load(self, library: str) -> None:
+        said = self.cli("FUNCTION", "LOAD", text=library)
+        if "ERR" in said:
+            raise SystemExit(said)
+
+    def cpu_seconds(self) -> float:
+        lines = dict(line.split(":") for line in self.cli("INFO", "cpu").split() if ":" in line)
+        return float(lines["used_cpu_user"]) + float(lines["used_cpu_sys"])
+
+    def microseconds(self, case, requests: int) -> float:
+        name, function, keys, config = case
+        # The floor's refusals read what the bucket's left; all else has keys of its own.
+        key = f"weir:{{__rand_int__}}:{'owing' if config == EMPTY else f'{len(name):02}{name[:3]}'}"
+        before = self.cpu_seconds()
+        subprocess.run(["redis-benchmark", "-p", self.port, "-P", "32", "-c", "8", "-q",
+                        "-n", str(requests), "-r", str(keys),
+                        "FCALL", function, "1", key, config, "1", "0"],
+                       stdout=subprocess.DEVNULL, check=True)
+        return (self.cpu_seconds() - before) / requests * 1e6
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--weir", type=pathlib.Path, required=True)
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--requests", type=int, default=200_000)
+    parser.add_argument("--smoke", action="store_true")
+    options = parser.parse_args()
+    if options.smoke:
+        options.rounds, options.requests = 1, 1_000
+    if not shutil.which("redis-server") or not shutil.which("redis-benchmark"):
+        print("redis-server or redis-benchmark is not installed: nothing measured")
+        return
+    redis = Redis()
+    try:
+        library = subprocess.run([options.weir, "lua", "print", "library"], capture_output=True,
+                                 text=True, check=True).stdout
+        redis.load(library)
+        redis.load(FLOOR)
+        costs = {case[0]: [] for case in CASES}
+        for case in CASES:  # so that the keys are there, and the refused ones owe
+            redis.microseconds(case, options.requests)
+        for _ in range(options.rounds):
+            for case in CASES:
+                costs[case[0]].append(redis.microseconds(case, options.requests))
+    finally:
+        redis.stop()
+    median = {name: statistics.median(each) for name, each in costs.items()}
+    print(f"{'':32}{'us a request':>14}{'to the floor':>14}{'to the bucket':>15}")
+    for name, cost in median.items():
+        floor = median["floor, refused" if "refused" in name else "floor, granted"]
+        line = f"{name:32}{cost:14.2f}{cost / floor:14.2f}"
+        if "refused" not in name and "floor" not in name:
+            line += f"{cost / median['token bucket, granted']:15.2f}"
+        print(line)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,44 @@
+// A limit as the one argument that the scripts are given.
+#pragma once
+
+#include <chrono>
+#include <string>
+
+#include "weir/limit.hpp"
+
+namespace weir::redis {
+
+/// Why a limit cannot be kept in a store.
+enum class Unstorable : std::uint8_t {
+  starts_short,  ///< `initial` below the burst: a key that expires would start anew
+  no_script,     ///< concurrency: no script decides it yet
+  too_fine,      ///< the interval has more than 2^52 parts of a tick: a sum could pass 2^53
+};
+
+constexpr const char* describe(Unstorable error) noexcept {
+  constexpr const char* texts[] = {
+      "starts with fewer tokens than its burst; in a store each key starts full",
+      "is a concurrency limit, which no script decides yet",
+      "needs finer fractions than 2^52; choose a count that shares factors with the period",
+  };
+  return texts[static_cast<std::uint8_t>(error)];
+}
+
+/// How long requests may wait where nobody says otherwise.
+inline constexpr Span usual_slack = std::chrono::seconds{60};
+
+/// The limit's config text: its machine's letter, the slack, its numbers. The slack is the longest
+/// patience that a request is granted; it is raised to what the limit's own queues need. A state
+/// further ahead than any such grant is pulled back (decision 0012).
+///
+///   t SLACK whole rest parts burst      token bucket: an interval, and units at once
+///   l SLACK whole rest parts burst      leaky bucket: burst is queue + 1
+///   f SLACK limit period                fixed window
+///   w SLACK limit part counted          sliding window
+///   o SLACK limit period                sliding log
+///   m SLACK n {penalty letter number...}...  n terms
+///
+/// Requires 0 <= slack <= longest_span.
+Expected<std::string, Unstorable> config_text(const Limit& limit, Span slack = usual_slack);
+
+}  // namespace weir::redis

@@ -1,0 +1,91 @@
+#include "redis/scripts.hpp"
+
+#include <array>
+#include <cassert>
+#include <variant>
+
+#include "redis/script_pieces.hpp"
+
+namespace weir::redis {
+namespace {
+
+struct MachinePiece {
+  char letter;
+  std::string_view name;
+};
+constexpr std::array machine_pieces{
+    MachinePiece{'t', "token_bucket"}, MachinePiece{'l', "leaky_bucket"},
+    MachinePiece{'f', "fixed_window"}, MachinePiece{'w', "sliding_window"},
+    MachinePiece{'o', "sliding_log"},  MachinePiece{'m', "several_terms"},
+};
+constexpr char all_machines = 'm';
+
+void append(std::string& script, std::string_view name) {
+  const std::string_view text = script_piece(name);
+  assert(!text.empty());
+  script += text;
+}
+
+/// In the order of Limit::Machine; c, concurrency, has no script.
+constexpr std::string_view letters = "tlfwocm";
+static_assert(letters.size() == std::variant_size_v<Limit::Machine::Config>);
+
+/// What all verbs stand on: the machines, and how limits and states are read.
+std::string foundation(char letter) {
+  std::string script;
+  append(script, "names");
+  append(script, "interval");
+  std::string table = "local machines = {";
+  for (const MachinePiece& piece : machine_pieces) {
+    if (letter != all_machines && letter != piece.letter) continue;
+    append(script, piece.name);
+    table += std::string(1, piece.letter) + " = " + std::string(piece.name) + ", ";
+  }
+  script += table + "}\n";
+  append(script, "config");
+  append(script, "state");
+  append(script, "decide");
+  return script;
+}
+
+bool takes_token_buckets(char letter) { return letter == 't' || letter == all_machines; }
+
+}  // namespace
+
+const char* name(ScriptVerb verb) noexcept {
+  constexpr std::array names{"take", "peek", "cancel", "refund"};
+  return names[static_cast<std::size_t>(verb)];
+}
+
+std::string function_name(ScriptVerb verb) { return std::string(library_name) + "_" + name(verb); }
+
+char machine_letter(const Limit& limit) noexcept { return letters[limit.config().index()]; }
+
+std::string function_library() {
+  std::string library = "#!lua name=" + std::string(library_name) + "\n" + foundation(all_machines);
+  for (const std::string_view piece : {"take_token_bucket", "take_one", "take", "peek", "give_back",
+                                       "cancel", "refund", "library"}) {
+    append(library, piece);
+  }
+  return library;
+}
+
+std::string script_of(ScriptVerb verb, char letter) {
+  std::string script = foundation(letter);
+  switch (verb) {
+    case ScriptVerb::take:
+      if (takes_token_buckets(letter)) append(script, "take_token_bucket");
+      append(script, "take_one");
+      append(script, "take");
+      break;
+    case ScriptVerb::peek: append(script, "peek"); break;
+    case ScriptVerb::cancel:
+    case ScriptVerb::refund:
+      append(script, "give_back");
+      append(script, name(verb));
+      break;
+  }
+  return script + "return " + name(verb) + "(KEYS, ARGV)\n";
+}
+
+}  // namespace weir::redis

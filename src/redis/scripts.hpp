@@ -1,0 +1,42 @@
+// The scripts that decide in the store.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "weir/limit.hpp"
+
+namespace weir::redis {
+
+/// What a script does. Keys and arguments, n of each where a request is over n keys:
+///
+///   take    keys; limits, costs, patience (in microseconds; -1: the limit's own)
+///   peek    the same; changes nothing
+///   cancel  key; limit, cost, ready_at and marks of the grant's reply
+///   refund  key; limit, units
+///
+/// take and peek answer with integers: verdict, decided_at, ready_at (-1: never), limit, remaining,
+/// reset_at, the key that binds (from 0), then two marks for each term of each key's limit. cancel
+/// and refund answer with the units that they gave back.
+enum class ScriptVerb : std::uint8_t { take, peek, cancel, refund };
+
+const char* name(ScriptVerb verb) noexcept;
+
+/// The library carries its number: a release never replaces another's.
+inline constexpr std::string_view library_name = "weir_1";
+
+/// The function of a verb: weir_1_take.
+std::string function_name(ScriptVerb verb);
+
+/// All functions of all limits, for FUNCTION LOAD (Redis 7 and later).
+std::string function_library();
+
+/// The letter of the limit's machine: t, l, f, w or o, and m for several terms or a penalty.
+char machine_letter(const Limit& limit) noexcept;
+
+/// One verb for the limits of one machine, for SCRIPT LOAD and EVALSHA (Redis 5 and later); with m
+/// it serves them all. Requires a letter that machine_letter() gives.
+std::string script_of(ScriptVerb verb, char letter);
+
+}  // namespace weir::redis

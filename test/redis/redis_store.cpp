@@ -1,0 +1,112 @@
+#include "test/redis/redis_store.hpp"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <stdexcept>
+
+#include "wire/resp_request.hpp"
+
+namespace weir::redis {
+
+ClockFile::ClockFile() {
+  path_ = (std::filesystem::temp_directory_path() / "weir-clock-XXXXXX").string();
+  const int file = ::mkstemp(path_.data());
+  if (file < 0 || ::ftruncate(file, sizeof(std::int64_t)) != 0) {
+    throw std::runtime_error("no file for a clock");
+  }
+  void* const page =
+      ::mmap(nullptr, sizeof(std::int64_t), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+  ::close(file);
+  if (page == MAP_FAILED) throw std::runtime_error("no page for a clock");
+  time_ = static_cast<std::int64_t*>(page);
+}
+
+ClockFile::~ClockFile() {
+  ::munmap(const_cast<std::int64_t*>(time_), sizeof(std::int64_t));
+  ::unlink(path_.c_str());
+}
+
+void ClockFile::set(Instant now) { *time_ = now.time_since_epoch().count(); }
+
+std::vector<std::string> ClockFile::environment() const {
+  return {"LD_PRELOAD=" WEIR_SET_CLOCK, "WEIR_TEST_CLOCK=" + path_};
+}
+
+namespace {
+
+wire::RedisServer::Extras with_clock(wire::RedisServer::Extras extras, const ClockFile& clock) {
+  extras.environment = clock.environment();
+  return extras;
+}
+
+}  // namespace
+
+RedisStore::RedisStore(Loaded loaded, const wire::RedisServer::Extras& extras)
+    : loaded_(loaded), server_(with_clock(extras, clock_)), connection_(server_.port()) {
+  if (loaded != Loaded::library) return;
+  const auto reply = run({"FUNCTION", "LOAD", function_library()});
+  if (reply.type == wire::ReplyType::error) throw std::runtime_error(reply.text);
+}
+
+std::string RedisStore::name() const {
+  return loaded_ == Loaded::library ? "FCALL in Redis" : "EVALSHA in Redis";
+}
+
+wire::Reply RedisStore::run(const std::vector<std::string>& command) {
+  std::string request;
+  const std::vector<std::string_view> words(command.begin(), command.end());
+  wire::write_request(request, words);
+  connection_.send(request);
+  wire::Reply reply;
+  while (true) {
+    const wire::ReadReply read = reader_.read(left_, reply);
+    left_.erase(0, read.consumed);
+    if (read.status == wire::ReadStatus::complete) return reply;
+    const wire::Heard heard = connection_.hear();
+    if (heard.bytes.empty()) throw std::runtime_error("redis-server gave no answer");
+    left_ += heard.bytes;
+  }
+}
+
+ScriptReply RedisStore::call(const ScriptCall& call) {
+  std::vector<std::string> command;
+  if (loaded_ == Loaded::library) {
+    command = {"FCALL", function_name(call.verb)};
+  } else {
+    std::string& digest = digests_[std::string(redis::name(call.verb)) + call.letter];
+    if (digest.empty()) digest = run({"SCRIPT", "LOAD", script_of(call.verb, call.letter)}).text;
+    command = {"EVALSHA", digest};
+  }
+  command.push_back(std::to_string(call.keys.size()));
+  command.insert(command.end(), call.keys.begin(), call.keys.end());
+  command.insert(command.end(), call.arguments.begin(), call.arguments.end());
+  const wire::Reply reply = run(command);
+  if (reply.type == wire::ReplyType::error) return {{}, reply.text};
+  if (reply.type == wire::ReplyType::integer) return {{reply.integer}, ""};
+  ScriptReply told;
+  for (const wire::Reply& element : reply.elements) told.integers.push_back(element.integer);
+  return told;
+}
+
+std::optional<std::string> RedisStore::get(std::string_view key) {
+  wire::Reply reply = run({"GET", std::string(key)});
+  if (reply.type == wire::ReplyType::null) return {};
+  return std::move(reply.text);
+}
+
+void RedisStore::set(std::string_view key, std::string_view value) {
+  run({"SET", std::string(key), std::string(value)});
+}
+
+bool RedisStore::erase(std::string_view key) { return run({"DEL", std::string(key)}).integer > 0; }
+
+std::optional<std::int64_t> RedisStore::expires_in_ms(std::string_view key) {
+  const std::int64_t ms = run({"PTTL", std::string(key)}).integer;
+  if (ms < 0) return {};
+  return ms;
+}
+
+}  // namespace weir::redis

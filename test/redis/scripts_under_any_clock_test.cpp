@@ -1,0 +1,385 @@
+// The scripts against the machines where the tester of hosts does not go: clocks that are set back,
+// numbers at the edge of what a double holds, logs in a ring, several keys, and values of others.
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "redis/limit_config.hpp"
+#include "redis/stored_form.hpp"
+#include "test/redis/lua_store.hpp"
+#include "test/redis/script_host.hpp"
+#include "weir/local/rule.hpp"
+#include "weir/local/table.hpp"
+
+namespace weir::redis {
+namespace {
+
+using Machine = Limit::Machine;
+
+const char* const limits_at_edges[] = {
+    "5/1s",
+    "3/7ms burst 4",
+    "1000000000/1s burst 1000000000000",
+    "1/1us burst 1125899906842624",
+    "999983/999979us burst 9007388000",
+    "7/1125899906842624us",
+    "1125899906842623/1125899906842624us burst 7",
+    "leaky-bucket 7/3ms queue 20",
+    "leaky-bucket 999983/999979us queue 9007387999",
+    "fixed-window 3/100ms",
+    "fixed-window 1125899906842624/1125899906842624us",
+    "sliding-window 6/70ms parts 3",
+    "sliding-window 1125899906842624/1s parts 1024",
+    "sliding-log 3/100ms",
+    "sliding-log 128/1s",
+    "sliding-log 129/1s",
+    "sliding-log 1000/50ms",
+    "leaky-bucket 10/1s queue 3 block 50ms",
+    "7/1s burst 2 block 100ms & fixed-window 5/1s & sliding-log 200/3s block 1s",
+    "sliding-window 9/1s parts 3 & leaky-bucket 7/3ms queue 6",
+};
+
+/// One key under one limit, or one whose numbers change, in the store and as a machine.
+class Pair {
+ public:
+  Pair(const std::vector<Limit>& limits, Span slack, Instant now, std::uint64_t seed)
+      : limits_(limits), slack_(slack), now_(now), random_(seed) {
+    for (const Limit& limit : limits) {
+      const auto own = Machine::own_wait(limit.config(), 1);
+      if (own) slack_ = std::max(slack_, *own);
+    }
+  }
+
+  void event() {
+    pass_time();
+    store_.set_time(now_);
+    if (limits_.size() > 1 && below(8) == 0) {
+      limit_ = (limit_ + 1) % limits_.size();
+      marks_.clear();
+    }
+    const auto kept = store_.get("k");
+    if (!kept) {
+      // Under new numbers it may: it expires by those that it was written under.
+      if (limits_.size() == 1) {
+        ASSERT_LE(Machine::fresh_at(config(), state_), now_) << "a key that died early";
+      }
+      state_ = {};
+    }
+    settled_ = state_;
+    Machine::settle(config(), settled_, now_, slack_);
+    asked_ = settled_;
+    const std::size_t writes = store_.writes();
+    const std::int64_t kind = below(10);
+    if (kind < 6) {
+      take(ScriptVerb::take);
+    } else if (kind < 7) {
+      take(ScriptVerb::peek);
+    } else if (kind < 9) {
+      cancel();
+    } else {
+      refund();
+    }
+    if (asked_ == settled_) {
+      EXPECT_EQ(store_.writes(), writes) << "nothing changed, and yet it was written";
+      EXPECT_EQ(store_.get("k"), kept);
+      return;
+    }
+    state_ = asked_;
+    look();
+  }
+
+  std::size_t taken_count = 0;
+  std::size_t given_back = 0;
+
+ private:
+  const Machine::Config& config() const { return limit().config(); }
+  const Limit& limit() const { return limits_[limit_]; }
+  std::int64_t below(std::int64_t end) {
+    return std::uniform_int_distribution<std::int64_t>(0, end - 1)(random_);
+  }
+
+  void pass_time() {
+    const std::int64_t kind = below(16);
+    if (kind < 5) return;
+    if (kind < 8) {
+      now_ += Span{below(3)};
+    } else if (kind < 11) {
+      now_ += Span{below(40'000)};
+    } else if (kind < 14) {
+      now_ = std::clamp(interesting_ + Span{below(3) - 1}, now_ - Span{5'000'000},
+                        now_ + Span{5'000'000});
+    } else if (kind == 14) {
+      now_ += Span{below(3'000'000)};
+    } else {
+      now_ -= Span{below(below(2) == 0 ? 100'000 : 200'000'000)};
+    }
+    now_ = std::clamp(now_, Instant{}, Instant{Span{std::int64_t{1} << 52}});
+  }
+
+  Cost some_cost() {
+    const Cost capacity = Machine::capacity(config());
+    switch (below(8)) {
+      case 0: return 0;
+      case 1: return capacity + below(2);
+      case 2: return 1 + below(capacity);
+      case 3: return capacity / 3;
+      default: return 1;
+    }
+  }
+
+  ScriptReply call(ScriptVerb verb, std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), config_text(limit(), slack_).value());
+    ScriptReply reply = store_.call({verb, machine_letter(limit()), {"k"}, std::move(arguments)});
+    EXPECT_EQ(reply.error, "");
+    return reply;
+  }
+
+  void take(ScriptVerb verb) {
+    Request request{now_, some_cost(), {}};
+    if (below(2) == 0) request.patience = Span{below(2) == 0 ? 0 : below(slack_.count() + 1)};
+    const auto told = call(verb, {std::to_string(request.cost), patience_text(request)}).integers;
+    ASSERT_GE(told.size(), 9u);
+    const Decision right = verb == ScriptVerb::peek ? peek<Machine>(config(), asked_, request)
+                                                    : step<Machine>(config(), asked_, request);
+    const Decision decision = told_decision(told);
+    EXPECT_EQ(decision.verdict, right.verdict);
+    EXPECT_EQ(decision.ready_at, right.ready_at);
+    EXPECT_EQ(decision.limit, right.limit);
+    EXPECT_EQ(decision.remaining, right.remaining);
+    EXPECT_EQ(decision.reset_at, right.reset_at);
+    EXPECT_EQ(told[1], now_.time_since_epoch().count());
+    const Grant grant = grant_of<Machine>(config(), asked_, request, right);
+    for (std::size_t at = 7; at + 1 < told.size(); at += 2) {
+      const FineInstant mark{told_instant(told[at]), told[at + 1]};
+      EXPECT_EQ(mark, grant.marks[(at - 7) / 2]);
+    }
+    if (right.verdict != Verdict::impossible) interesting_ = right.ready_at;
+    if (verb == ScriptVerb::peek || !taken(right.verdict) || request.cost == 0) return;
+    ++taken_count;
+    grant_ = grant;
+    grant_.turn = Turn::joint;
+    marks_.assign(told.begin() + 7, told.end());
+  }
+
+  void cancel() {
+    if (marks_.empty()) return;
+    std::vector<std::string> arguments{std::to_string(grant_.cost),
+                                       std::to_string(grant_.acts_at.time_since_epoch().count())};
+    for (const std::int64_t mark : marks_) arguments.push_back(std::to_string(mark));
+    compare(call(ScriptVerb::cancel, arguments),
+            weir::cancel<Machine>(config(), asked_, now_, grant_));
+    marks_.clear();
+  }
+
+  void refund() {
+    const Cost units = below(3) == 0 ? some_cost() : 1 + below(4);
+    compare(call(ScriptVerb::refund, {std::to_string(units)}),
+            Machine::refund(config(), asked_, now_, units));
+  }
+
+  void compare(const ScriptReply& told, Cost right) {
+    ASSERT_EQ(told.integers.size(), 1u);
+    EXPECT_EQ(told.integers[0], right);
+    if (right > 0) ++given_back;
+  }
+
+  /// What is kept is the state, and for as long as it says anything.
+  void look() {
+    const auto kept = store_.get("k");
+    const Instant fresh_at = Machine::fresh_at(config(), state_);
+    if (fresh_at <= now_) {
+      EXPECT_FALSE(kept);
+      state_ = {};
+      return;
+    }
+    ASSERT_TRUE(kept);
+    EXPECT_EQ(read_stored(*kept), state_);
+    EXPECT_EQ(store_.expires_in_ms("k"), (fresh_at - now_).count() / 1000 + 1);
+  }
+
+  const std::vector<Limit>& limits_;
+  std::size_t limit_ = 0;
+  Span slack_;
+  Instant now_;
+  std::mt19937_64 random_;
+  LuaStore store_{Loaded::library};
+  Limit::State state_, settled_, asked_;
+  Instant interesting_{};
+  Grant grant_;
+  std::vector<std::int64_t> marks_;
+};
+
+class AnyClock : public testing::TestWithParam<const char*> {};
+
+TEST_P(AnyClock, ScriptsDecideKeepAndForgetAsTheMachines) {
+  const std::vector<Limit> limits{Limit::of(GetParam())};
+  std::size_t taken = 0;
+  std::size_t back = 0;
+  std::uint64_t seed = 1;
+  for (const std::int64_t start : {std::int64_t{1'000'000}, std::int64_t{1'750'000'000'000'000},
+                                   (std::int64_t{1} << 52) - 10'000'000}) {
+    for (const Span slack : {Span{0}, usual_slack, longest_span}) {
+      for (int round = 0; round < 4; ++round) {
+        Pair pair(limits, slack, Instant{Span{start}}, ++seed);
+        for (int event = 0; event < 80; ++event) {
+          pair.event();
+          ASSERT_FALSE(testing::Test::HasFailure())
+              << GetParam() << ", start " << start << ", slack " << slack.count() << ", seed "
+              << seed << ", event " << event;
+        }
+        taken += pair.taken_count;
+        back += pair.given_back;
+      }
+    }
+  }
+  EXPECT_GT(taken, 300u);
+  EXPECT_GT(back, 20u);
+}
+
+INSTANTIATE_TEST_SUITE_P(Limits, AnyClock, testing::ValuesIn(limits_at_edges));
+
+TEST(NewNumbers, FindTheStatesThatOldOnesLeft) {
+  const char* const changes[][2] = {
+      {"5/1s", "3/7ms burst 4"},
+      {"3/7ms burst 4", "1000/7ms burst 3"},
+      {"leaky-bucket 7/3ms queue 20", "leaky-bucket 5/1s queue 3"},
+      {"fixed-window 9/100ms", "fixed-window 4/70ms"},
+      {"sliding-window 6/70ms parts 3", "sliding-window 9/100ms parts 5"},
+      {"sliding-window 6/70ms parts 3", "sliding-window 4/50ms parts 3"},
+      {"sliding-log 3/100ms", "sliding-log 300/1s"},
+      {"5/1s block 300ms & sliding-window 9/1s parts 3",
+       "3/7ms burst 4 block 20ms & sliding-window 7/2s parts 3"},
+  };
+  for (const auto& [before, after] : changes) {
+    const std::vector<Limit> limits{Limit::of(before), Limit::of(after)};
+    for (std::uint64_t seed = 1; seed <= 30; ++seed) {
+      Pair pair(limits, usual_slack, Instant{std::chrono::seconds{1'000}}, seed);
+      for (int event = 0; event < 100; ++event) {
+        pair.event();
+        ASSERT_FALSE(testing::Test::HasFailure())
+            << before << ", " << after << ", seed " << seed << ", event " << event;
+      }
+    }
+  }
+}
+
+TEST(SeveralKeys, AreTakenTogetherAsTheTableTakesThem) {
+  LuaStore store(Loaded::library);
+  Rules rules;
+  Table table({.hash_key = {1, 2}});
+  const std::vector<Limit> limits{Limit::of("5/1s"), Limit::of("leaky-bucket 10/1s queue 5"),
+                                  Limit::of("sliding-log 6/1s block 200ms"),
+                                  Limit::of("fixed-window 4/500ms"),
+                                  Limit::of("sliding-window 8/1s parts 4 & 20/1m")};
+  std::mt19937_64 random(11);
+  const auto below = [&](std::size_t end) { return random() % end; };
+  Instant now{std::chrono::seconds{1'750'000'000}};
+  std::size_t verdicts[4] = {};
+  for (int event = 0; event < 6'000; ++event) {
+    if (below(3) == 0)
+      now += Span{static_cast<std::int64_t>(below(below(4) == 0 ? 900'000 : 30'000))};
+    std::vector<Claim> claims;
+    std::vector<std::string> keys, configs, costs;
+    for (std::size_t at = 1 + below(4); at > 0; --at) {
+      const std::size_t which = below(limits.size());
+      const Rule* rule = rules.find(limits[which].text()).value();
+      const Cost cost = below(12) == 0 ? 9 : static_cast<Cost>(below(3));
+      claims.push_back({{rule, "k"}, cost});
+      keys.emplace_back(1, static_cast<char>('a' + which));
+      configs.push_back(config_text(limits[which]).value());
+      costs.push_back(std::to_string(cost));
+    }
+    Request request{now, 1, {}};
+    if (below(2) == 0) request.patience = Span{static_cast<std::int64_t>(below(400'000))};
+    std::array<Grant, Table::most_claims> grants;
+    const JointAnswer right = table.take_all(claims, request, grants.data());
+    std::vector<std::string> arguments = configs;
+    arguments.insert(arguments.end(), costs.begin(), costs.end());
+    arguments.push_back(patience_text(request));
+    store.set_time(now);
+    const ScriptReply reply = store.call({ScriptVerb::take, 'm', keys, arguments});
+    ASSERT_EQ(reply.error, "");
+    ASSERT_EQ(told_decision(reply.integers), right.decision) << event;
+    ASSERT_EQ(reply.integers[6], static_cast<std::int64_t>(right.binding)) << event;
+    ++verdicts[static_cast<std::size_t>(right.decision.verdict)];
+  }
+  for (const std::size_t count : verdicts) EXPECT_GT(count, 100u);
+}
+
+class OtherValues : public testing::Test {
+ protected:
+  std::string error(const std::vector<std::string>& keys, const std::vector<std::string>& arguments,
+                    ScriptVerb verb = ScriptVerb::take) {
+    return store_.call({verb, 'm', keys, arguments}).error;
+  }
+
+  LuaStore store_{Loaded::library};
+  const std::string config_ = config_text(Limit::of("5/1s")).value();
+};
+
+TEST_F(OtherValues, AreRefusedByNameAndLeftAlone) {
+  const char* const configs[] = {"t 0 200000 0 1 5", "l 0 200000 0 1 5", "f 0 5 1000000",
+                                 "w 0 5 100000 11",  "o 0 5 1000000",    "m 0 1 0 f 5 1000000"};
+  const std::string values[] = {
+      "",      "hello", "t2aaaaaaaabbbbbbbb", "x1aaaaaaaabbbbbbbb", "t1aaa",
+      "o1abc", "r1abc", "m1aaaaaaaabbbbbbbb"};
+  for (const char* config : configs) {
+    for (const std::string& value : values) {
+      for (const ScriptVerb verb : {ScriptVerb::take, ScriptVerb::peek}) {
+        if (value.empty()) continue;
+        store_.set("their key", value);
+        EXPECT_EQ(error({"their key"}, {config, "1", "0"}, verb).substr(0, 29),
+                  "WRONGTYPE weir: key their key")
+            << config << " on " << value;
+        EXPECT_EQ(store_.get("their key"), value);
+      }
+    }
+  }
+}
+
+TEST_F(OtherValues, OfOneKeyRefuseTheWholeRequest) {
+  store_.set("b", "hello");
+  EXPECT_NE(error({"a", "b"}, {config_, config_, "1", "1", "0"}), "");
+  EXPECT_FALSE(store_.get("a"));
+}
+
+TEST_F(OtherValues, AndBadArgumentsGetAnErrorAndWriteNothing) {
+  const std::vector<std::vector<std::string>> bad{
+      {},
+      {config_},
+      {config_, "1"},
+      {config_, "-1", "0"},
+      {config_, "1.5", "0"},
+      {config_, "x", "0"},
+      {config_, "1", "x"},
+      {config_, "1", "-2"},
+      {config_, "nan", "0"},
+      {config_, "1", "inf"},
+      {"5/1s", "1", "0"},
+      {"t 0 200000 0 1", "1", "0"},
+      {"t 0 200000 0 1 5 6", "1", "0"},
+      {"t 0 0 0 1 5", "1", "0"},
+      {"t 0 1 1 1 5", "1", "0"},
+      {"t -1 200000 0 1 5", "1", "0"},
+      {"t 0 1125899906842624 0 1 5", "1", "0"},
+      {"f 0 0 1000000", "1", "0"},
+      {"w 0 5 100000 2000", "1", "0"},
+      {"o 0 100001 100000", "1", "0"},
+      {"m 0 0", "1", "0"},
+      {"m 0 2 0 f 5 1000000", "1", "0"},
+      {"m 0 1 0 m 0 1 0 f 5 1000000", "1", "0"},
+      {"", "1", "0"},
+  };
+  for (const auto& arguments : bad) {
+    EXPECT_EQ(error({"k"}, arguments).substr(0, 10), "ERR weir: ")
+        << testing::PrintToString(arguments);
+  }
+  EXPECT_EQ(error({"k", "k"}, {config_, "f 0 5 1000000", "1", "1", "0"}).substr(0, 10),
+            "ERR weir: ");
+  EXPECT_EQ(error({"k"}, {config_, "1"}, ScriptVerb::cancel).substr(0, 10), "ERR weir: ");
+  EXPECT_EQ(error({"k"}, {config_}, ScriptVerb::refund).substr(0, 10), "ERR weir: ");
+  EXPECT_EQ(store_.writes(), 0u);
+}
+
+}  // namespace
+}  // namespace weir::redis
