@@ -1,15 +1,24 @@
 // Rate limiters of Java, asked as bench/peers/README.md says.
 import com.google.common.util.concurrent.RateLimiter;
+import com.netflix.concurrency.limits.limit.FixedLimit;
+import com.netflix.concurrency.limits.limit.Gradient2Limit;
+import com.netflix.concurrency.limits.limit.VegasLimit;
+import com.netflix.concurrency.limits.limit.WindowedLimit;
+import com.netflix.concurrency.limits.limiter.SimpleLimiter;
 import io.github.bucket4j.Bucket;
 import io.github.bucket4j.TimeMeter;
 import io.github.resilience4j.ratelimiter.RateLimiterConfig;
 import io.github.resilience4j.ratelimiter.internal.AtomicRateLimiter;
+import java.lang.management.ManagementFactory;
+import java.lang.management.ThreadMXBean;
 import java.time.Duration;
 import java.util.List;
 import java.util.Locale;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CyclicBarrier;
 import java.util.concurrent.Semaphore;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.atomic.LongAdder;
 import java.util.function.Function;
@@ -47,6 +56,7 @@ final class Adapter {
   static final List<String> QUICK = List.of("allow", "deny");
   static final List<String> HOT = List.of("allow", "deny", "accuracy", "wakeup");
   static final List<String> KEYED = List.of("allow", "deny", "bytes");
+  static final List<String> GATE = List.of("enter", "refuse");
 
   // Guava starts empty, and the first call takes on credit.
   static final List<Subject> SUBJECTS = List.of(
@@ -73,7 +83,15 @@ final class Adapter {
           })),
       new Subject("resilience4j, CHM", "default", MANY, 10, KEYED,
           keyed(Adapter::atomic, AtomicRateLimiter::acquirePermission), null),
-      new Subject("Semaphore, given back", "none", ONE, 20, QUICK, Adapter::semaphore, null));
+      new Subject("AtomicLong, two increments", "none", ONE, 20, List.of("enter"),
+          Adapter::increments, null),
+      new Subject("Semaphore", "none", ONE, 20, GATE, Adapter::semaphore, null),
+      new Subject("SimpleLimiter, FixedLimit", "default", ONE, 20, GATE,
+          limit -> netflix(FixedLimit.of(places(limit))), null),
+      new Subject("SimpleLimiter, Gradient2Limit", "default", ONE, 20, GATE,
+          limit -> netflix(gradient2(limit)), null),
+      new Subject("SimpleLimiter, VegasLimit", "default", ONE, 20, GATE,
+          limit -> netflix(VegasLimit.newBuilder().initialLimit(places(limit)).build()), null));
 
   static LongPredicate clock(Limit limit) {
     final long start = System.nanoTime();
@@ -122,12 +140,44 @@ final class Adapter {
     return resilience(limit, Duration.ofMinutes(1));
   }
 
-  /** No rate at all: a permit is taken and given back. None is there under CLOSED. */
+  /** No gate: what every gate does at least. */
+  static LongPredicate increments(Limit limit) {
+    final AtomicLong word = new AtomicLong();
+    return key -> {
+      word.incrementAndGet();
+      word.decrementAndGet();
+      return true;
+    };
+  }
+
+  /** How many a gate lets in at once. Under CLOSED one, whose place is taken. */
+  static int places(Limit limit) {
+    return limit == CLOSED ? 1 : 100;
+  }
+
   static LongPredicate semaphore(Limit limit) {
-    final Semaphore semaphore = new Semaphore(limit == CLOSED ? 0 : limit.burst());
+    final Semaphore semaphore = new Semaphore(places(limit));
+    if (limit == CLOSED) semaphore.tryAcquire();
     return key -> {
       if (!semaphore.tryAcquire()) return false;
       semaphore.release();
+      return true;
+    };
+  }
+
+  /** In windows, as Netflix has it; calls here are too short for those, unless they are told. */
+  static WindowedLimit gradient2(Limit limit) {
+    return WindowedLimit.newBuilder().minRttThreshold(0, TimeUnit.NANOSECONDS)
+        .build(Gradient2Limit.newBuilder().minLimit(1).initialLimit(places(limit)).build());
+  }
+
+  static LongPredicate netflix(com.netflix.concurrency.limits.Limit places) {
+    final SimpleLimiter<Void> limiter = SimpleLimiter.newBuilder().limit(places).build();
+    if (places.getLimit() == 1) limiter.acquire(null);
+    return key -> {
+      final var listener = limiter.acquire(null);
+      if (listener.isEmpty()) return false;
+      listener.get().onSuccess();
       return true;
     };
   }
@@ -188,27 +238,35 @@ final class Adapter {
     return granted;
   }
 
-  /** Nanoseconds a call while so many threads ask for so long. */
-  static double slice(LongPredicate take, long[] order, int threads, long nanoseconds,
+  /** Nanoseconds a call: that passed, and that the threads used. */
+  record Spent(double passed, double used) {}
+
+  static final ThreadMXBean THREADS = ManagementFactory.getThreadMXBean();
+
+  /** What a call takes while so many threads ask for so long. */
+  static Spent slice(LongPredicate take, long[] order, int threads, long nanoseconds,
       boolean wanted) throws Exception {
     final CyclicBarrier ready = new CyclicBarrier(threads);
-    final LongAdder time = new LongAdder();
+    final LongAdder passed = new LongAdder();
+    final LongAdder used = new LongAdder();
     final LongAdder calls = new LongAdder();
     crowd(threads, thread -> {
       ready.await();
       final int right = wanted ? 1024 : 0;
       int at = thread * ASKED / 2;
       long made = 0;
+      final long usedBefore = THREADS.getCurrentThreadCpuTime();
       final long start = System.nanoTime();
       while (System.nanoTime() - start < nanoseconds) {
         if (block(take, order, at) != right) throw new IllegalStateException("a wrong answer");
         at = at + 1024 & ASKED - 1;
         made += 1024;
       }
-      time.add(System.nanoTime() - start);
+      passed.add(System.nanoTime() - start);
+      used.add(THREADS.getCurrentThreadCpuTime() - usedBefore);
       calls.add(made);
     }).join();
-    return time.doubleValue() / calls.doubleValue();
+    return new Spent(passed.doubleValue() / calls.sum(), used.doubleValue() / calls.sum());
   }
 
   interface Caller {
@@ -240,7 +298,8 @@ final class Adapter {
 
   static void speed(Subject subject, String question, int keys, int milliseconds)
       throws Exception {
-    final boolean wanted = question.equals("allow");
+    final boolean isGate = GATE.contains(question);
+    final boolean wanted = question.equals("allow") || question.equals("enter");
     final LongPredicate take = subject.take().apply(wanted ? PLENTY : CLOSED);
     final long[] order = keysInRandomOrder(keys);
     for (int key = 0; key < keys; ++key) {
@@ -254,8 +313,13 @@ final class Adapter {
     }
     for (int threads : new int[] {1, 2}) {
       for (int at = 0; at < SLICES; ++at) {
-        say(subject, question, keys, "\"threads\": %d, \"ns\": %.3f", threads,
-            slice(take, order, threads, milliseconds * 1_000_000L, wanted));
+        final Spent spent = slice(take, order, threads, milliseconds * 1_000_000L, wanted);
+        if (isGate) {
+          say(subject, question, keys, "\"threads\": %d, \"ns\": %.3f, \"ran\": %.3f", threads,
+              spent.used(), spent.used() / spent.passed());
+        } else {
+          say(subject, question, keys, "\"threads\": %d, \"ns\": %.3f", threads, spent.passed());
+        }
       }
     }
   }
@@ -348,7 +412,7 @@ final class Adapter {
     final int milliseconds = Integer.parseInt(words[3]);
     for (String question : List.of(words).subList(4, words.length)) {
       switch (question) {
-        case "allow", "deny" -> speed(subject, question, keys, milliseconds);
+        case "allow", "deny", "enter", "refuse" -> speed(subject, question, keys, milliseconds);
         case "accuracy" -> {
           for (int threads : new int[] {8, 64, 512}) {
             ask(subject, question, threads, SWIFT, milliseconds);
