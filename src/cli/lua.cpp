@@ -166,6 +166,7 @@ ExitCode install(const Options& options, const Console& console) {
 Verb add_lua(CLI::App& weir) {
   const auto options = std::make_shared<Options>();
   CLI::App* command = weir.add_subcommand("lua", "the scripts that decide in a Redis");
+  command->group(also);
   command->add_option("words", options->words)->required()->type_name("install|config|print");
   command->add_option("--password-file", options->remote.password_file)->type_name("FILE");
   command->add_option("--tls-ca", options->remote.tls_ca)->type_name("FILE");

@@ -99,7 +99,7 @@ class TheProgram(unittest.TestCase):
 
     def test_help_fits_one_screen(self):
         for verb in ("", "serve", "simulate", "explain", "take", "peek", "reset", "doctor", "top",
-                     "completion", "man", "version"):
+                     "lua", "completion", "man", "version"):
             arguments = [verb, "--help"] if verb else ["--help"]
             result = run(*arguments)
             self.assertEqual(result.returncode, 0, verb)
