@@ -229,6 +229,7 @@ Verb add_take(CLI::App& weir) {
 Verb add_peek(CLI::App& weir) {
   const auto question = std::make_shared<Question>();
   CLI::App* command = add(weir, "peek", "what take would answer", *question);
+  command->group(also);
   command->add_option("--cost", question->cost);
   return {command, peek_help, "",
           [question](const Console& console) { return decide(*question, "WEIR.PEEK", console); }};
@@ -237,6 +238,7 @@ Verb add_peek(CLI::App& weir) {
 Verb add_reset(CLI::App& weir) {
   const auto question = std::make_shared<Question>();
   CLI::App* command = add(weir, "reset", "forgets what a key has used", *question);
+  command->group(also);
   return {command, reset_help, "",
           [question](const Console& console) { return reset(*question, console); }};
 }

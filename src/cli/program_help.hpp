@@ -14,8 +14,7 @@ inline constexpr std::string_view program_exit_codes =
 inline constexpr std::string_view limit_help =
     R"(A LIMIT is [algorithm] COUNT/PERIOD [option...] [& LIMIT]: 100/s, '5/m & 20/h'
   algorithms  token-bucket (unless said), leaky-bucket, fixed-window,
-              sliding-window, sliding-log, concurrency (COUNT at once,
-              each for PERIOD at most)
+              sliding-window, sliding-log, concurrency
   options     burst N, queue N, parts N, initial N, block DURATION
 )";
 

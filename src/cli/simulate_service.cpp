@@ -91,7 +91,7 @@ Verb add_simulate_service(CLI::App& weir) {
   command->add_option("--seed", service.seed);
   command->add_option("--svg", options->svg)->type_name("FILE");
   command->add_flag("--json", options->json);
-  return {command, help, "weir simulate-service --protect none --protect aimd",
+  return {command, help, "",
           [options](const Console& console) { return simulate_service(*options, console); }};
 }
 
