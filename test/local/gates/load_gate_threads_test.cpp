@@ -44,7 +44,8 @@ TEST(LoadGateThreads, LetNoMoreInThanTheBoundAndReadOneAtATime) {
       for (int call = 0; call < 2'000; ++call) {
         if (random() % 64 == 0) time.advance(100us);
         Gate::Pass pass = gate.try_enter();
-        if (pass) {
+        const bool entered{pass};
+        if (entered) {
           ++let_in;
           const int now = in_flight.fetch_add(1) + 1;
           int before = most.load();
@@ -54,7 +55,7 @@ TEST(LoadGateThreads, LetNoMoreInThanTheBoundAndReadOneAtATime) {
         } else {
           ++refused;
         }
-        if (held.size() > 16 || (!pass && !held.empty())) {
+        if (held.size() > 16 || (!entered && !held.empty())) {
           in_flight.fetch_sub(1);
           // Nothing that would tell of another capacity.
           if (random() % 2 == 0) held.back().withdraw();
