@@ -267,7 +267,7 @@ TEST_F(XTimeRate, WhatWasClosedFromTheBeginningStartsEmpty) {
 
 /// Theirs with rate 0 reserves for 292 years hence and owes it; so with 10^-10 a second.
 TEST_F(XTimeRate, ARateOfZeroHasAName) {
-  const auto refused = [&](const ManualBucket::Settings& settings) {
+  const auto refused = [&](const ManualBucket::Settings& settings) -> std::string {
     const auto config = AtomicWord::configure(settings);
     return config ? "accepted" : describe(config.error());
   };
