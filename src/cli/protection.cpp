@@ -131,7 +131,7 @@ class AcceptRatioThrottle final : public Protection {
 
   Seat seat() const override { return Seat::caller; }
   std::optional<Mark> enter(const Asked& asked) override {
-    if (AcceptRatio::refuses(config_, state_, Priority::normal, asked.now)) return {};
+    if (AcceptRatio::refused_at(config_, state_, Priority::normal, asked.now) > 0) return {};
     return Mark{};
   }
   void ended(Mark, const CallSample& sample) override {

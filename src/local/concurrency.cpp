@@ -1,15 +1,8 @@
 #include "weir/local/concurrency.hpp"
 
 #include <algorithm>
-#include <stdexcept>
-#include <string>
 
 namespace weir {
-
-void refuse_settings(const SettingsError& error) {
-  throw std::invalid_argument(std::string("concurrency limit: ") + error.setting + " must be " +
-                              error.expected);
-}
 
 Expected<ConcurrencyHost::Config, SettingsError> ConcurrencyHost::configure(
     const Settings& wanted) noexcept {

@@ -70,7 +70,7 @@ LeasedHost::Admitted LeasedHost::give_up(Waiter& waiter, Refusal because,
   const std::lock_guard lock(mutex_);
   if (waiter.state != Waiter::State::waits) return standing_of(waiter);
   room_.leave(waiter, Waiter::State::apart);
-  settle(now);
+  permits_.expire(now);
   hand_over(now);  // those that it held back may find room
   return Admitted::refused(because);
 }

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "weir/overload/chance.hpp"
+
 namespace weir::redis {
 
 Backoff::Backoff(const Settings& settings)
@@ -21,13 +23,6 @@ std::chrono::nanoseconds Backoff::next() noexcept {
   plain_for_ = std::min(plain * 2, longest_for_);
   const auto most = static_cast<std::uint64_t>(plain.count() / 2) + 1;
   return plain + std::chrono::nanoseconds{next_random(random_) % most};
-}
-
-std::uint64_t next_random(std::uint64_t& state) noexcept {
-  std::uint64_t z = state += 0x9E3779B97F4A7C15;
-  z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9;
-  z = (z ^ (z >> 27)) * 0x94D049BB133111EB;
-  return z ^ (z >> 31);
 }
 
 }  // namespace weir::redis

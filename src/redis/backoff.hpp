@@ -38,7 +38,4 @@ class Backoff {
   std::uint64_t random_;
 };
 
-/// The next number of the sequence that `state` stands in (splitmix64).
-std::uint64_t next_random(std::uint64_t& state) noexcept;
-
 }  // namespace weir::redis

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "redis/backoff.hpp"
+#include "weir/overload/chance.hpp"
 
 namespace weir::redis {
 

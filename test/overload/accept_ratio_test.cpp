@@ -26,7 +26,7 @@ struct Client {
     return AcceptRatio::refusal(config, state, priority, now);
   }
   bool refuses(SteadyInstant now, Priority priority = Priority::normal) {
-    return AcceptRatio::refuses(config, state, priority, now);
+    return AcceptRatio::refused_at(config, state, priority, now) > 0;
   }
   void end(SteadyInstant now, CallEnd how, Priority priority = Priority::normal) {
     AcceptRatio::end(config, state, priority, {.ended_at = now, .end = how});

@@ -259,12 +259,14 @@ TEST(PartitionSettings, BySettingsThatAreNoGoodAreNone) {
     }
     return "";
   };
-  EXPECT_NE(what({.limit = 0, .partitions = {{"a", 1}}}).find("limit must"), std::string::npos);
-  EXPECT_NE(what({.limit = 1, .partitions = {}}).find("partitions must"), std::string::npos);
-  EXPECT_NE(what({.limit = 1, .partitions = {{"a", 0.5}, {"b", 0.6}}}).find("share must"),
+  EXPECT_NE(what({.limit = 0, .partitions = {{"a", 1}}}).find("limit: expected"),
             std::string::npos);
-  EXPECT_NE(what({.limit = 1, .partitions = {{"a", -0.5}}}).find("share must"), std::string::npos);
-  EXPECT_NE(what({.limit = 1, .partitions = {{"a", 0}, {"a", 0}}}).find("name must"),
+  EXPECT_NE(what({.limit = 1, .partitions = {}}).find("partitions: expected"), std::string::npos);
+  EXPECT_NE(what({.limit = 1, .partitions = {{"a", 0.5}, {"b", 0.6}}}).find("share: expected"),
+            std::string::npos);
+  EXPECT_NE(what({.limit = 1, .partitions = {{"a", -0.5}}}).find("share: expected"),
+            std::string::npos);
+  EXPECT_NE(what({.limit = 1, .partitions = {{"a", 0}, {"a", 0}}}).find("name: expected"),
             std::string::npos);
   Settings tenths{.limit = 10, .partitions = {}};
   for (int at = 0; at < 10; ++at) tenths.partitions.push_back({std::to_string(at), 0.1});

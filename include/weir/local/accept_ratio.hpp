@@ -3,13 +3,12 @@
 
 #include <cstdint>
 #include <mutex>
-#include <stdexcept>
-#include <string>
 #include <utility>
 
 #include "weir/local/clocks.hpp"
 #include "weir/local/gate_pass.hpp"
 #include "weir/local/keyed_hash.hpp"
+#include "weir/local/refuse_settings.hpp"
 #include "weir/overload/accept_ratio.hpp"
 
 namespace weir {
@@ -57,10 +56,8 @@ class BasicAcceptRatioGate {
   Pass try_enter(const Entry& entry = {}) { return try_enter(entry, clock_.now()); }
   Pass try_enter(const Entry& entry, SteadyInstant now) {
     const std::lock_guard lock(mutex_);
-    const double probability = AcceptRatio::refusal(config_, state_, entry.priority, now);
-    if (AcceptRatio::refuses(config_, state_, entry.priority, now)) {
-      return Pass(Refused{probability, now});
-    }
+    const double probability = AcceptRatio::refused_at(config_, state_, entry.priority, now);
+    if (probability > 0) return Pass(Refused{probability, now});
     return Pass(*this, {entry.priority});
   }
 
@@ -83,10 +80,7 @@ class BasicAcceptRatioGate {
 
   static AcceptRatio::Config configured(const Settings& settings) {
     auto config = AcceptRatio::configure(settings);
-    if (!config) {
-      throw std::invalid_argument(std::string(config.error().setting) + ": expected " +
-                                  config.error().expected);
-    }
+    if (!config) refuse_settings("accept ratio", config.error());
     AcceptRatio::Config seeded = *config;
     if (seeded.seed == 0) seeded.seed = HashKey::random().first;
     return seeded;

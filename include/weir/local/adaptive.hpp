@@ -5,11 +5,10 @@
 #include <atomic>
 #include <cstdint>
 #include <mutex>
-#include <stdexcept>
-#include <string>
 #include <utility>
 
 #include "weir/local/concurrency.hpp"
+#include "weir/local/refuse_settings.hpp"
 #include "weir/overload/estimator.hpp"
 
 namespace weir {
@@ -79,13 +78,10 @@ class AdaptiveLimit : public BasicConcurrencyLimit<Clock, Learns<AdaptiveLimit<E
         state_(settings.state) {}
 
   static typename E::Config configured(const Settings& settings) {
-    if (settings.heaviest < 1) {
-      throw std::invalid_argument("adaptive limit: heaviest must be 1 or more");
-    }
+    if (settings.heaviest < 1) refuse_settings("adaptive limit", {"heaviest", "1 or more"});
     const auto config = E::configure(settings.estimator);
     if (config) return *config;
-    throw std::invalid_argument(std::string("adaptive limit: ") + config.error().setting +
-                                " must be " + config.error().expected);
+    refuse_settings("adaptive limit", config.error());
   }
 
   void learn(const CallSample& sample) noexcept {

@@ -6,13 +6,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <mutex>
-#include <stdexcept>
-#include <string>
 #include <type_traits>
 #include <utility>
 
 #include "weir/local/clocks.hpp"
 #include "weir/local/gate_pass.hpp"
+#include "weir/local/refuse_settings.hpp"
 #include "weir/overload/circuit_breaker.hpp"
 #include "weir/overload/elapsed.hpp"
 
@@ -144,8 +143,7 @@ class BasicCircuitBreaker {
   static Breaker::Config configured(const Settings& settings) {
     const auto config = Breaker::configure(settings);
     if (config) return *config;
-    throw std::invalid_argument(std::string("circuit breaker: ") + config.error().setting +
-                                ": expected " + config.error().expected);
+    refuse_settings("circuit breaker", config.error());
   }
 
   [[gnu::noinline]] Pass try_enter_slowly(SteadyInstant now) {

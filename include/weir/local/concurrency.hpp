@@ -8,13 +8,11 @@
 
 #include "weir/local/concurrency_word.hpp"
 #include "weir/local/permit_gate.hpp"
+#include "weir/local/refuse_settings.hpp"
 #include "weir/local/waiting_room.hpp"
 #include "weir/vocabulary.hpp"
 
 namespace weir {
-
-/// Throws std::invalid_argument.
-[[noreturn]] void refuse_settings(const SettingsError& error);
 
 /// The word of a concurrency limit, its lock, and those who wait.
 class ConcurrencyHost {
@@ -138,7 +136,7 @@ class BasicConcurrencyLimit : public PermitGate<Host, Clock, Listener> {
  private:
   static typename Host::Config configured(const Settings& settings) {
     const auto config = Host::configure(settings);
-    if (!config) refuse_settings(config.error());
+    if (!config) refuse_settings("concurrency limit", config.error());
     return *config;
   }
 };

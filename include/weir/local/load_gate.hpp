@@ -4,13 +4,12 @@
 #include <cmath>
 #include <cstdint>
 #include <mutex>
-#include <stdexcept>
-#include <string>
 #include <utility>
 
 #include "weir/local/clocks.hpp"
 #include "weir/local/gate_pass.hpp"
 #include "weir/local/machine_load.hpp"
+#include "weir/local/refuse_settings.hpp"
 #include "weir/overload/elapsed.hpp"
 #include "weir/overload/load_shedder.hpp"
 
@@ -101,8 +100,7 @@ class BasicLoadGate {
   static LoadShedder::Config configured(const Settings& settings) {
     const auto config = LoadShedder::configure(settings);
     if (config) return *config;
-    throw std::invalid_argument(std::string(config.error().setting) + ": expected " +
-                                config.error().expected);
+    refuse_settings("load gate", config.error());
   }
   static std::int32_t rounded(double reading) noexcept {
     return reading < 0 ? LoadReadings::unknown : static_cast<std::int32_t>(reading);

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "weir/local/concurrency.hpp"
+#include "weir/local/refuse_settings.hpp"
 #include "weir/overload/partitions.hpp"
 
 namespace weir {
@@ -170,13 +171,14 @@ class BasicPartitionedConcurrencyLimit {
       shares.push_back(settings.partitions[at].share);
       for (std::size_t before = 0; before < at; ++before) {
         if (settings.partitions[before].name == settings.partitions[at].name) {
-          refuse_settings({"name", "another one for each partition"});
+          refuse_settings("concurrency limit", {"name", "another one for each partition"});
         }
       }
     }
     const auto partitions = Partitions::configure(settings.limit, shares);
-    if (!partitions) refuse_settings(partitions.error());
-    if (settings.queue > WaitingRoom::most) refuse_settings({"queue", "65536 at most"});
+    if (!partitions) refuse_settings("concurrency limit", partitions.error());
+    if (settings.queue > WaitingRoom::most)
+      refuse_settings("concurrency limit", {"queue", "65536 at most"});
     return {*partitions, {settings.queue, settings.order}};
   }
 

@@ -100,13 +100,13 @@ struct AcceptRatio {
     return std::clamp(wanted, 0.0, config.most_refused);
   }
 
-  /// Draws, and counts the request if it is refused.
-  static bool refuses(const Config& config, State& state, Priority priority,
-                      SteadyInstant now) noexcept {
+  /// Draws, and counts the request if it is refused. The probability that refused it, or 0.
+  static double refused_at(const Config& config, State& state, Priority priority,
+                           SteadyInstant now) noexcept {
     const double probability = refusal(config, state, priority, now);
-    if (probability <= 0 || draw(state) >= probability) return false;
+    if (probability <= 0 || draw(state) >= probability) return 0;
     count(state, priority, {1, 0});
-    return true;
+    return probability;
   }
 
   /// A call that was let in has ended.

@@ -131,9 +131,9 @@ TEST_F(Adaptive, NamesTheSettingThatIsNoGood) {
     }
     return {};
   };
-  EXPECT_EQ(what({.estimator = {.minimum = 0}}), "adaptive limit: minimum must be 1 or more");
+  EXPECT_EQ(what({.estimator = {.minimum = 0}}), "adaptive limit: minimum: expected 1 or more");
   EXPECT_NE(what({.ceilings = {.normal = 2}}), "");
-  EXPECT_EQ(what({.heaviest = 0}), "adaptive limit: heaviest must be 1 or more");
+  EXPECT_EQ(what({.heaviest = 0}), "adaptive limit: heaviest: expected 1 or more");
   EXPECT_EQ(what({}), "");
 }
 

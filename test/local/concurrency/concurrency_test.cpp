@@ -124,14 +124,15 @@ TEST(AConcurrencyLimit, NamesTheSettingThatIsNoGood) {
     }
     return {};
   };
-  EXPECT_EQ(what({.limit = 0}), "concurrency limit: limit must be from 1 to 2147483647");
+  EXPECT_EQ(what({.limit = 0}), "concurrency limit: limit: expected from 1 to 2147483647");
   EXPECT_NE(what({.limit = std::int64_t{1} << 31}), "");
-  EXPECT_EQ(what({.limit = 1, .queue = 65'537}), "concurrency limit: queue must be 65536 at most");
+  EXPECT_EQ(what({.limit = 1, .queue = 65'537}),
+            "concurrency limit: queue: expected 65536 at most");
   EXPECT_EQ(what({.limit = 1, .queue = 65'536}), "");
   EXPECT_NE(what({.limit = 1, .ceilings = {.normal = 1.1}}).find("ceilings.normal"),
             std::string::npos);
   EXPECT_EQ(what({.limit = 1, .ceilings = {.sheddable = -0.1}}),
-            "concurrency limit: ceilings.sheddable must be from 0 to 1");
+            "concurrency limit: ceilings.sheddable: expected from 0 to 1");
   EXPECT_NE(what({.limit = 1, .ceilings = {.background = std::numeric_limits<double>::quiet_NaN()}})
                 .find("ceilings.background"),
             std::string::npos);

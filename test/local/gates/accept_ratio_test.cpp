@@ -80,7 +80,7 @@ TEST(AcceptRatioGateTest, NamesTheSettingThatIsNoGood) {
     const AcceptRatioGate gate({.most_refused = 1});
     FAIL() << "taken";
   } catch (const std::invalid_argument& error) {
-    EXPECT_STREQ(error.what(), "most_refused: expected 0 to 0.999");
+    EXPECT_STREQ(error.what(), "accept ratio: most_refused: expected 0 to 0.999");
   }
 }
 

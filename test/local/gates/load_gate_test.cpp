@@ -146,7 +146,7 @@ TEST_F(LoadGateTest, NamesTheSettingThatIsNoGood) {
     make({.above = {.machine_cpu = 800}, .parts = 65});
     FAIL() << "taken";
   } catch (const std::invalid_argument& error) {
-    EXPECT_STREQ(error.what(), "parts: expected 2 to 64");
+    EXPECT_STREQ(error.what(), "load gate: parts: expected 2 to 64");
   }
 }
 
