@@ -30,7 +30,7 @@ MAY_INCLUDE = {
     "local": ("vocabulary", "algorithm", "overload", "limit"),
     "weir": ("vocabulary", "algorithm", "overload", "limit", "local"),
     "wire": ("vocabulary",),
-    "redis": ("vocabulary", "algorithm", "overload", "limit", "wire"),
+    "redis": ("vocabulary", "algorithm", "overload", "limit", "local", "wire"),
     "module": ("vocabulary", "algorithm", "limit"),
     "server": ("vocabulary", "algorithm", "limit", "local", "wire", "redis"),
     "cli": ("vocabulary", "algorithm", "overload", "limit", "wire", "redis", "server"),

@@ -8,21 +8,11 @@
 #include <string_view>
 #include <vector>
 
+#include "weir/redis/store.hpp"
 #include "weir/steady_instant.hpp"
 #include "wire/resp_reader.hpp"
 
 namespace weir::redis {
-
-/// How a call ended.
-enum class CallOutcome : std::uint8_t {
-  answered,       ///< the reply says how, and may be an error
-  timed_out,      ///< its deadline has passed; it may have run, or may yet
-  not_sent,       ///< it never left here: safe to send elsewhere
-  indeterminate,  ///< the connection ended: it may have run; not to be sent again unless it cannot
-                  ///< count twice
-};
-
-const char* name(CallOutcome outcome) noexcept;
 
 /// Calls that are answered in the order in which they were sent. Each ends exactly once, and never
 /// by the reply to another: a reply that comes after its call's deadline is dropped.

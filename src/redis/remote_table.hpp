@@ -1,0 +1,97 @@
+// The keyed table whose states lie in a store.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "weir/local/table.hpp"
+#include "weir/redis/policy.hpp"
+#include "weir/redis/store.hpp"
+#include "weir/vocabulary.hpp"
+
+namespace weir::redis {
+
+/// Why the store did not decide.
+enum class TroubleKind : std::uint8_t {
+  none,
+  timed_out,    ///< no answer by the deadline, or the connection ended: it may have counted
+  unreachable,  ///< nobody to ask, or the breaker is open: nothing ran
+  unavailable,  ///< it says that it cannot now: loading, a failover, out of memory, busy
+  refused,      ///< it says that it never will: rights, a key that holds something else, a limit
+                ///< that no store can keep
+};
+
+const char* name(TroubleKind kind) noexcept;
+
+struct Trouble {
+  TroubleKind kind = TroubleKind::none;
+  std::string message{};  ///< what the store said, or what to do
+};
+
+/// A decision, and who took it.
+struct RemoteAnswer {
+  Decision decision;
+  Instant decided_at;  ///< by the clock of who decided: ready_at and reset_at are of the same
+  Source source = Source::store;
+  std::size_t binding = 0;      ///< of several claims, as JointAnswer's
+  bool atomic = true;           ///< false: the claims lay in several slots, and were taken in turn
+  std::vector<Grant> grants{};  ///< for each claim, of a request that was taken by the store
+  Trouble trouble{};            ///< where the source is fallback, open or closed
+};
+
+/// What giving back came to: units, or microseconds of a lease; none where the store did not say.
+struct RemoteGift {
+  std::optional<std::int64_t> given{};
+  Trouble trouble{};
+};
+
+/// Table's verbs for states that lie in a store and are decided there by the scripts; where the
+/// store does not answer, the policy decides (docs/redis.md). Nothing is ever asked twice that may
+/// have counted.
+///
+/// Bound    the limit's own while the store answers; beside it what Policy says
+/// Threads  safe from any; answers come on the store's thread, or before the verb returns
+/// Memory   Policy's numbers
+class RemoteTable {
+ public:
+  using Then = std::function<void(RemoteAnswer&&)>;
+  using Given = std::function<void(RemoteGift&&)>;
+
+  /// How much, and how long it may take.
+  struct Ask {
+    Cost cost = 1;
+    std::optional<Span> patience{};
+  };
+
+  /// The store must outlive the table.
+  RemoteTable(Store& store, const Policy& policy);
+  ~RemoteTable();
+  RemoteTable(const RemoteTable&) = delete;
+  RemoteTable& operator=(const RemoteTable&) = delete;
+
+  void take(const Subject& subject, const Ask& ask, Then then);
+  void peek(const Subject& subject, const Ask& ask, Then then);
+  /// All or none. Keys of several slots of a cluster are taken in their order and given back in
+  /// reverse where a later one refuses. Requires 1 to Table::most_claims claims.
+  void take_all(std::span<const Claim> claims, std::optional<Span> patience, Then then);
+
+  /// The store keeps no list of spent grants: the caller spends each once.
+  void cancel(const Subject& subject, const Grant& grant, Given given);
+  void refund(const Subject& subject, Cost units, Given given);
+  void reset(const Subject& subject, Given given);
+  /// Of a permit of a concurrency limit, as Table's.
+  void leave(const Subject& subject, PermitId permit, Given given);
+  void renew(const Subject& subject, PermitId permit, Given given);
+
+ private:
+  class Body;
+  std::unique_ptr<Body> body_;
+};
+
+}  // namespace weir::redis
