@@ -26,14 +26,14 @@ Examples:
 Usage: weir lua install redis://HOST:PORT [OPTION...]
        weir lua config LIMIT
        weir lua print library
-       weir lua print ALGORITHM [take|peek|cancel|refund]
+       weir lua print ALGORITHM [take|peek|cancel|refund|release|renew]
 
   --password-file FILE   of the Redis
   --tls-ca FILE          whom to trust, with rediss://HOST:PORT
 
-install loads the functions weir_1_take, weir_1_peek, weir_1_cancel and
-weir_1_refund (Redis 7 and later), once, and replaces nothing. config prints a
-limit as the functions want it. print ALGORITHM gives a script for EVALSHA, by
+install loads the functions weir_1_take, _peek, _cancel, _refund, _release and
+_renew (Redis 7 and later), once, and replaces nothing. config prints a limit as
+the functions want it. print ALGORITHM gives a script for EVALSHA, by
 its name in a limit, or `several` for limits with & or block.
 Exit codes: 0 done; 1 another library has that name; 2 bad usage or input; 3 no
 server answers.
@@ -57,7 +57,7 @@ constexpr std::array letters{
     NamedLetter{"token-bucket", 't'},   NamedLetter{"gcra", 't'},
     NamedLetter{"leaky-bucket", 'l'},   NamedLetter{"fixed-window", 'f'},
     NamedLetter{"sliding-window", 'w'}, NamedLetter{"sliding-log", 'o'},
-    NamedLetter{"several", 'm'},
+    NamedLetter{"concurrency", 'c'},    NamedLetter{"several", 'm'},
 };
 
 ExitCode print(const std::vector<std::string>& words, const Console& console) {
@@ -71,13 +71,14 @@ ExitCode print(const std::vector<std::string>& words, const Console& console) {
   const std::string verb = words.size() == 3 ? words[2] : "take";
   for (const NamedLetter& named : letters) {
     if (named.name != words[1]) continue;
-    for (const ScriptVerb known :
-         {ScriptVerb::take, ScriptVerb::peek, ScriptVerb::cancel, ScriptVerb::refund}) {
+    for (const ScriptVerb known : {ScriptVerb::take, ScriptVerb::peek, ScriptVerb::cancel,
+                                   ScriptVerb::refund, ScriptVerb::release, ScriptVerb::renew}) {
       if (verb != redis::name(known)) continue;
       console.out << redis::script_of(known, named.letter);
       return ExitCode::ok;
     }
-    return complain(console, "'" + printable(verb) + "': expected take, peek, cancel or refund");
+    return complain(console, "'" + printable(verb) +
+                                 "': expected take, peek, cancel, refund, release or renew");
   }
   return complain(console, "no script is called '" + printable(words[1]) +
                                "'; expected library, an algorithm's name, or several");

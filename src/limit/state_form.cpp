@@ -57,8 +57,8 @@ void write(const SlidingLog::State& state, Form& form) {
 
 void write(const Concurrency::State& state, Form& form) {
   if (state.cells.empty()) return;
-  form.insert(form.end(),
-              {static_cast<std::int64_t>(state.latest()), field_of(state.granted_at())});
+  form.insert(form.end(), {static_cast<std::int64_t>(state.latest()), field_of(state.granted_at()),
+                           state.weight()});
   for (std::uint32_t at = 0; at < state.size; ++at) {
     const Concurrency::Entry entry = state[at];
     form.insert(form.end(),
@@ -146,7 +146,7 @@ bool read(Fields fields, SlidingLog::State& state) {
 
 bool read(Fields fields, Concurrency::State& state) {
   if (fields.empty()) return true;
-  constexpr std::size_t front = 2;
+  constexpr std::size_t front = 3;
   constexpr std::size_t width = 3;
   if (fields.size() < front || (fields.size() - front) % width != 0) return false;
   const std::size_t permits = (fields.size() - front) / width;
@@ -164,7 +164,7 @@ bool read(Fields fields, Concurrency::State& state) {
     state.put(state.size++, {Instant{Span{entry[0]}}, PermitId{entry[1]}, entry[2]});
     state.cells[2] += entry[2];
   }
-  return true;
+  return state.cells[2] == fields[2];
 }
 
 template <typename State>

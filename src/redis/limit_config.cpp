@@ -48,8 +48,9 @@ void add_numbers(const SlidingWindow::Config& config, Words& words) {
 void add_numbers(const SlidingLog::Config& config, Words& words) {
   words << config.limit << config.period;
 }
-
-void add_numbers(const Concurrency::Config&, Words&) {}
+void add_numbers(const Concurrency::Config& config, Words& words) {
+  words << config.limit << config.lease;
+}
 
 using Trouble = std::optional<Unstorable>;
 
@@ -58,7 +59,6 @@ Trouble trouble_of(const Gcra::Config& config) {
   return {};
 }
 Trouble trouble_of(const LeakyBucket::Config& config) { return trouble_of(config.bucket); }
-Trouble trouble_of(const Concurrency::Config&) { return Unstorable::no_script; }
 template <typename Config>
 Trouble trouble_of(const Config&) {
   return {};

@@ -11,14 +11,12 @@ namespace weir::redis {
 /// Why a limit cannot be kept in a store.
 enum class Unstorable : std::uint8_t {
   starts_short,  ///< `initial` below the burst: a key that expires would start anew
-  no_script,     ///< concurrency: no script decides it yet
   too_fine,      ///< the interval has more than 2^52 parts of a tick: a sum could pass 2^53
 };
 
 constexpr const char* describe(Unstorable error) noexcept {
   constexpr const char* texts[] = {
       "starts with fewer tokens than its burst; in a store each key starts full",
-      "is a concurrency limit, which no script decides yet",
       "needs finer fractions than 2^52; choose a count that shares factors with the period",
   };
   return texts[static_cast<std::uint8_t>(error)];
@@ -36,6 +34,7 @@ inline constexpr Span usual_slack = std::chrono::seconds{60};
 ///   f SLACK limit period                fixed window
 ///   w SLACK limit part counted          sliding window
 ///   o SLACK limit period                sliding log
+///   c SLACK limit lease                 concurrency
 ///   m SLACK n {penalty letter number...}...  n terms
 ///
 /// Requires 0 <= slack <= longest_span.

@@ -14,9 +14,10 @@ struct MachinePiece {
   std::string_view name;
 };
 constexpr std::array machine_pieces{
-    MachinePiece{'t', "token_bucket"}, MachinePiece{'l', "leaky_bucket"},
-    MachinePiece{'f', "fixed_window"}, MachinePiece{'w', "sliding_window"},
-    MachinePiece{'o', "sliding_log"},  MachinePiece{'m', "several_terms"},
+    MachinePiece{'t', "token_bucket"},  MachinePiece{'l', "leaky_bucket"},
+    MachinePiece{'f', "fixed_window"},  MachinePiece{'w', "sliding_window"},
+    MachinePiece{'o', "sliding_log"},   MachinePiece{'c', "concurrency"},
+    MachinePiece{'m', "several_terms"},
 };
 constexpr char all_machines = 'm';
 
@@ -26,7 +27,7 @@ void append(std::string& script, std::string_view name) {
   script += text;
 }
 
-/// In the order of Limit::Machine; c, concurrency, has no script.
+/// In the order of Limit::Machine.
 constexpr std::string_view letters = "tlfwocm";
 static_assert(letters.size() == std::variant_size_v<Limit::Machine::Config>);
 
@@ -53,7 +54,7 @@ bool takes_token_buckets(char letter) { return letter == 't' || letter == all_ma
 }  // namespace
 
 const char* name(ScriptVerb verb) noexcept {
-  constexpr std::array names{"take", "peek", "cancel", "refund"};
+  constexpr std::array names{"take", "peek", "cancel", "refund", "release", "renew"};
   return names[static_cast<std::size_t>(verb)];
 }
 
@@ -64,7 +65,7 @@ char machine_letter(const Limit& limit) noexcept { return letters[limit.config()
 std::string function_library() {
   std::string library = "#!lua name=" + std::string(library_name) + "\n" + foundation(all_machines);
   for (const std::string_view piece : {"take_token_bucket", "take_one", "take", "peek", "give_back",
-                                       "cancel", "refund", "library"}) {
+                                       "cancel", "refund", "permits", "library"}) {
     append(library, piece);
   }
   return library;
@@ -83,6 +84,11 @@ std::string script_of(ScriptVerb verb, char letter) {
     case ScriptVerb::refund:
       append(script, "give_back");
       append(script, name(verb));
+      break;
+    case ScriptVerb::release:
+    case ScriptVerb::renew:
+      append(script, "give_back");
+      append(script, "permits");
       break;
   }
   return script + "return " + name(verb) + "(KEYS, ARGV)\n";

@@ -15,11 +15,14 @@ namespace weir::redis {
 ///   peek    the same; changes nothing
 ///   cancel  key; limit, cost, ready_at and marks of the grant's reply
 ///   refund  key; limit, units
+///   release key; limit, permit: the mark's first number where the term is a concurrency limit
+///   renew   the same
 ///
 /// take and peek answer with integers: verdict, decided_at, ready_at (-1: never), limit, remaining,
-/// reset_at, the key that binds (from 0), then two marks for each term of each key's limit. cancel
-/// and refund answer with the units that they gave back.
-enum class ScriptVerb : std::uint8_t { take, peek, cancel, refund };
+/// reset_at, the key that binds (from 0), then two marks for each term of each key's limit. cancel,
+/// refund and release answer with the units that they gave back, renew with the microseconds that
+/// are left of the lease: 0 where the permit's holder has left, or its lease has ended.
+enum class ScriptVerb : std::uint8_t { take, peek, cancel, refund, release, renew };
 
 const char* name(ScriptVerb verb) noexcept;
 
@@ -32,7 +35,7 @@ std::string function_name(ScriptVerb verb);
 /// All functions of all limits, for FUNCTION LOAD (Redis 7 and later).
 std::string function_library();
 
-/// The letter of the limit's machine: t, l, f, w or o, and m for several terms or a penalty.
+/// The letter of the limit's machine: t, l, f, w, o or c, and m for several terms or a penalty.
 char machine_letter(const Limit& limit) noexcept;
 
 /// One verb for the limits of one machine, for SCRIPT LOAD and EVALSHA (Redis 5 and later); with m

@@ -64,9 +64,9 @@ TEST(StateForm, IsThisOne) {
        {Form{0, 1'795'000'000'000'000, 2}, Form{0, -(std::int64_t{1} << 53), 0}, Form{1, 5, 0},
         Form{2, 60'000'000, 7}, Form{3, 50, 1, 0, 4}, Form{4, 1, 1, 2, 90}, Form{4}, Form{5},
         Form{5, -(std::int64_t{1} << 53), 3, 0, 77, 1, 500, 4, 4, 1, 2, 3}, Form{6},
-        Form{6, 1'795'000'000'000'001, 1'795'000'000'000'000},
-        Form{6, 9, 8, 40, 7, 2, 41, 9, 1, 41, 8, 3},
-        Form{5, 500, 6, 6, 9, 8, 40, 7, 2, 500, 3, 0, 77, 1}}) {
+        Form{6, 1'795'000'000'000'001, 1'795'000'000'000'000, 0},
+        Form{6, 9, 8, 6, 40, 7, 2, 41, 9, 1, 41, 8, 3},
+        Form{5, 500, 7, 6, 9, 8, 2, 40, 7, 2, 500, 3, 0, 77, 1}}) {
     EXPECT_EQ(read_back(form), form);
   }
 }
@@ -82,17 +82,20 @@ TEST(StateForm, OfNoStateIsRefused) {
                            Form{0, 1, far},
                            Form{-1, 0, 0},
                            Form{6, 1},
-                           Form{6, 0, 0},
-                           Form{6, far - 1, 0},
-                           Form{6, 9, far},
-                           Form{6, 9, 8, 40},
-                           Form{6, 9, 8, 40, 7},
-                           Form{6, 9, 8, far, 7, 1},
-                           Form{6, 9, 8, 40, 0, 1},
-                           Form{6, 9, 8, 40, 10, 1},
-                           Form{6, 9, 8, 40, 7, 0},
-                           Form{6, 9, 8, 40, 7, 10'001},
-                           Form{6, 9, 8, 40, 7, 1, 39, 8, 1},
+                           Form{6, 9, 8},
+                           Form{6, 0, 0, 0},
+                           Form{6, far - 1, 0, 0},
+                           Form{6, 9, far, 0},
+                           Form{6, 9, 8, 1},
+                           Form{6, 9, 8, 1, 40},
+                           Form{6, 9, 8, 1, 40, 7},
+                           Form{6, 9, 8, 2, 40, 7, 1},
+                           Form{6, 9, 8, 1, far, 7, 1},
+                           Form{6, 9, 8, 1, 40, 0, 1},
+                           Form{6, 9, 8, 1, 40, 10, 1},
+                           Form{6, 9, 8, 0, 40, 7, 0},
+                           Form{6, 9, 8, 10'001, 40, 7, 10'001},
+                           Form{6, 9, 8, 2, 40, 7, 1, 39, 8, 1},
                            Form{7, 0, 0},
                            Form{2, 0, -1},
                            Form{2, 0, (std::int64_t{1} << 50) + 1},
@@ -111,10 +114,12 @@ TEST(StateForm, OfNoStateIsRefused) {
   Form window(SlidingWindow::most_parts + 4, 0);
   window[0] = 3;
   EXPECT_FALSE(read_form(window));
-  Form permits(2 + 3 * (Concurrency::most_permits + 1), 1);
+  Form permits(3 + 3 * (Concurrency::most_permits + 1), 1);
   permits.insert(permits.begin(), 6);
+  permits[3] = Concurrency::most_permits + 1;
   EXPECT_FALSE(read_form(permits));
   permits.resize(permits.size() - 3);
+  permits[3] = Concurrency::most_permits;
   EXPECT_TRUE(read_form(permits));
   Form terms{5};
   for (int term = 0; term < 9; ++term) terms.insert(terms.end(), {0, 3, 0, 0, 0});

@@ -24,6 +24,10 @@ inline std::string patience_text(const Request& request) {
   return request.patience ? std::to_string(request.patience->count()) : "-1";
 }
 
+inline std::string permit_text(PermitId permit) {
+  return std::to_string(static_cast<std::int64_t>(permit));
+}
+
 /// The decision in a reply of take or peek.
 inline Decision told_decision(const std::vector<std::int64_t>& told) {
   const auto verdict = static_cast<Verdict>(told[0]);
@@ -64,6 +68,14 @@ class ScriptHost : public host::Host {
 
   Cost refund(const host::Subject& subject, Instant now, Cost back) override {
     return units(ScriptVerb::refund, subject, now, {std::to_string(back)});
+  }
+
+  Cost leave(const host::Subject& subject, Instant now, PermitId permit) override {
+    return units(ScriptVerb::release, subject, now, {permit_text(permit)});
+  }
+
+  Span renew(const host::Subject& subject, Instant now, PermitId permit) override {
+    return Span{units(ScriptVerb::renew, subject, now, {permit_text(permit)})};
   }
 
   bool reset(const host::Subject& subject, Instant now) override {

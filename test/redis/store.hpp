@@ -21,7 +21,7 @@ struct ScriptCall {
 };
 
 struct ScriptReply {
-  std::vector<std::int64_t> integers{};  ///< of cancel and refund, one
+  std::vector<std::int64_t> integers{};  ///< one, but of take and peek
   std::string error{};
 
   bool operator==(const ScriptReply&) const = default;

@@ -1,10 +1,11 @@
 -- What the store gives. A function library may not look at it while it loads, so the first call
 -- does.
-local call, ask, pack, read, spread, sub, rep, number_of, words_of
+local call, ask, pack, read, spread, sub, rep, find, number_of, words_of
 local function open()
   call, ask = redis.call, redis.pcall
   pack, read, spread = struct.pack, struct.unpack, unpack
-  sub, rep, words_of, number_of = string.sub, string.rep, string.gmatch, tonumber
+  sub, rep, find = string.sub, string.rep, string.find
+  words_of, number_of = string.gmatch, tonumber
 end
 
 -- The instant of what has never been; every other lies within 2^52.

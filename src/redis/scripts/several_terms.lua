@@ -136,6 +136,28 @@ function several_terms.refund(c, s, now, units)
   return least
 end
 
+-- Of the terms that hand out permits; what the others were charged stays.
+function several_terms.release(c, s, now, permit)
+  local units = 0
+  for at = 1, #c.terms do
+    local term = c.terms[at]
+    if term.machine.release then
+      units = units + term.machine.release(term, s[at].inner, now, permit)
+    end
+  end
+  return units
+end
+
+function several_terms.renew(c, s, now, permit)
+  local longest = 0
+  for at = 1, #c.terms do
+    local term = c.terms[at]
+    local left = term.machine.renew and term.machine.renew(term, s[at].inner, now, permit) or 0
+    if left > longest then longest = left end
+  end
+  return longest
+end
+
 -- A penalty can only have been given now.
 function several_terms.settle(c, s, now, slack)
   for at = 1, #c.terms do
