@@ -14,8 +14,8 @@
 
 #include "cli/input.hpp"
 #include "cli/tls_client.hpp"
+#include "redis/secret_file.hpp"
 #include "server/address.hpp"
-#include "server/password.hpp"
 #include "wire/resp_request.hpp"
 
 namespace weir::cli {
@@ -151,7 +151,7 @@ Expected<Conversation, RemoteError> Conversation::begin(const Remote& remote) {
   }
   std::string password;
   if (!remote.password_file.empty()) {
-    auto file = server::read_secret(remote.password_file);
+    auto file = redis::read_secret(remote.password_file);
     if (!file) return RemoteError{file.error().message, ExitCode::bad_input};
     password = file->secret;
   }

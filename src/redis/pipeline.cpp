@@ -29,30 +29,35 @@ void Pipeline::take_output(std::string& out) {
 }
 
 Pipeline::Heard Pipeline::hear(std::string_view bytes, std::vector<Ended>& ended) {
-  while (!bytes.empty() && fault_ == Fault::none) {
+  Heard heard{.fault = fault_};
+  while (!bytes.empty() && heard.fault == Fault::none) {
     const wire::ReadReply read = reader_.read(bytes, reply_);
     if (read.status == wire::ReadStatus::malformed) {
-      fault_ = Fault::malformed;
-      return {.fault = fault_, .reply_fault = read.fault};
+      heard.fault = Fault::malformed;
+      heard.reply_fault = read.fault;
+      break;
     }
     bytes.remove_prefix(read.consumed);
     if (read.status == wire::ReadStatus::incomplete) break;
     if (reply_.type == wire::ReplyType::push) continue;
-    if (!take_reply(reply_, ended)) {
-      fault_ = Fault::unasked;
-      return {.fault = fault_, .unasked = std::move(reply_)};
+    if (!take_reply(heard, ended)) {
+      heard.fault = Fault::unasked;
+      heard.unasked = std::move(reply_);
     }
   }
-  return {.fault = fault_};
+  fault_ = heard.fault;
+  return heard;
 }
 
 /// The next reply belongs to the oldest call, which must have been sent.
-bool Pipeline::take_reply(wire::Reply& reply, std::vector<Ended>& ended) {
+bool Pipeline::take_reply(Heard& heard, std::vector<Ended>& ended) {
   if (sent_ == 0) return false;
   Waiting& oldest = call_at(0);
   if (--oldest.commands > 0) return true;
-  if (!oldest.ended) {
-    ended.push_back({oldest.id, CallOutcome::answered, std::exchange(reply, {})});
+  if (oldest.ended) {
+    ++heard.late;
+  } else {
+    ended.push_back({oldest.id, CallOutcome::answered, std::exchange(reply_, {})});
   }
   oldest_ = (oldest_ + 1) % places_.size();
   --in_flight_;

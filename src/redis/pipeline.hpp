@@ -59,6 +59,7 @@ class Pipeline {
 
   struct Heard {
     Fault fault = Fault::none;
+    std::size_t late = 0;  ///< replies dropped: their calls had ended
     wire::ReplyFault reply_fault = wire::ReplyFault::none;
     wire::Reply unasked{};  ///< often an error that says why the server will close
   };
@@ -108,7 +109,7 @@ class Pipeline {
 
   /// The i-th call, the oldest being the 0th. Requires i < calls.
   Waiting& call_at(std::size_t i) noexcept { return places_[(oldest_ + i) % places_.size()]; }
-  bool take_reply(wire::Reply& reply, std::vector<Ended>& ended);
+  bool take_reply(Heard& heard, std::vector<Ended>& ended);
   void drop_unsent_that_ended();
 
   Settings settings_;

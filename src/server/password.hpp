@@ -7,9 +7,6 @@
 #include <string>
 #include <string_view>
 
-#include "server/start_error.hpp"
-#include "weir/vocabulary.hpp"
-
 namespace weir::server {
 
 /// What a client says of itself.
@@ -40,15 +37,5 @@ class Password {
   mutable std::mutex mutex_;
   Digest digest_{};
 };
-
-/// Of a password, in bytes: no more can be sent before authentication.
-inline constexpr std::size_t longest_password = 1024;
-
-/// A password's file: its text without a line end behind it.
-struct SecretFile {
-  std::string secret;
-  bool world_readable = false;
-};
-Expected<SecretFile, StartError> read_secret(const std::string& path);
 
 }  // namespace weir::server

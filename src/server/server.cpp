@@ -13,6 +13,7 @@
 #include <thread>
 #include <utility>
 
+#include "redis/secret_file.hpp"
 #include "server/event_loop.hpp"
 #include "server/listener.hpp"
 #include "server/notify.hpp"
@@ -163,8 +164,8 @@ struct Server::State {
   }
 
   std::optional<StartError> read_password() {
-    auto file = read_secret(options.password_file);
-    if (!file) return file.error();
+    auto file = redis::read_secret(options.password_file);
+    if (!file) return StartError{file.error().message};
     if (file->world_readable) {
       service.log.write(LogKind::readable_secret,
                         {{"file", options.password_file}, {"mend", "chmod 640"}});

@@ -7,6 +7,7 @@
 #include <new>
 #include <utility>
 
+#include "redis/secret_file.hpp"
 #include "server/event_loop.hpp"
 #include "server/session.hpp"
 
@@ -18,7 +19,7 @@ namespace {
 wire::RequestLimits strangers_limits(const wire::RequestLimits& limits) {
   return {.inline_bytes = std::min<std::size_t>(limits.inline_bytes, 1024),
           .arguments = std::min<std::size_t>(limits.arguments, 7),
-          .argument_bytes = std::min<std::size_t>(limits.argument_bytes, longest_password),
+          .argument_bytes = std::min<std::size_t>(limits.argument_bytes, redis::longest_password),
           .frame_bytes = std::min<std::size_t>(limits.frame_bytes, 4096)};
 }
 

@@ -1,0 +1,423 @@
+#include "redis/connection.hpp"
+
+#include <fcntl.h>
+
+#include <algorithm>
+#include <array>
+#include <boost/asio/basic_stream_socket.hpp>
+#include <boost/asio/basic_waitable_timer.hpp>
+#include <boost/asio/buffer.hpp>
+#include <boost/asio/generic/stream_protocol.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/local/stream_protocol.hpp>
+#include <boost/asio/post.hpp>
+#include <optional>
+#include <utility>
+#include <vector>
+
+namespace weir::redis {
+namespace {
+
+namespace asio = boost::asio;
+using boost::system::error_code;
+using Loop = asio::io_context::executor_type;
+using Protocol = asio::generic::stream_protocol;
+using Socket = asio::basic_stream_socket<Protocol, Loop>;
+using Timer = asio::basic_waitable_timer<std::chrono::steady_clock,
+                                         asio::wait_traits<std::chrono::steady_clock>, Loop>;
+using Resolver = asio::ip::basic_resolver<asio::ip::tcp, Loop>;
+
+constexpr std::size_t most_addresses = 16;  ///< of one host
+constexpr std::size_t read_bytes = 16384;   ///< at once
+
+SteadyInstant now() { return std::chrono::steady_clock::now(); }
+
+/// Not beyond the end of time.
+SteadyInstant later(SteadyInstant instant, std::chrono::nanoseconds by) {
+  return instant < SteadyInstant::max() - by ? instant + by : SteadyInstant::max();
+}
+
+}  // namespace
+
+class Connection::Body : public std::enable_shared_from_this<Body> {
+  /// A handler that is deaf once what it waited for is given up.
+  template <typename Handler>
+  auto current(Handler handler) {
+    return [self = shared_from_this(), attempt = attempt_, handler](auto... told) {
+      if (attempt == self->attempt_) handler(*self, told...);
+    };
+  }
+
+ public:
+  Body(asio::io_context& io, Settings settings, ClientCounters& counters)
+      : settings_(std::move(settings)),
+        counters_(counters),
+        loop_(io.get_executor()),
+        socket_(loop_),
+        timer_(loop_),
+        resolver_(loop_),
+        pipeline_(settings_.pipeline),
+        backoff_(settings_.backoff) {}
+
+  void begin(Connection& front, Owner& owner) {
+    front_ = &front;
+    owner_ = &owner;
+    asio::post(loop_, current([](Body& self) { self.attempt(); }));
+  }
+
+  void end() {
+    why_ = "the client is being closed";
+    const bool was_open = state_ == State::open;
+    drop(State::ended);
+    if (was_open) counters_.connected_nodes.add(-1);
+    deliver();
+    owner_ = nullptr;
+    timer_.cancel();
+    resolver_.cancel();
+  }
+
+  Sent send(const Pipeline::Call& call) {
+    if (state_ == State::ended || (state_ != State::open && failed_)) return Sent::down;
+    if (!pipeline_.send(call)) return Sent::full;
+    flush_soon();
+    arm();
+    return Sent::queued;
+  }
+
+  const std::string& why() const noexcept { return why_; }
+  const Settings& settings() const noexcept { return settings_; }
+  bool is_open() const noexcept { return state_ == State::open; }
+  std::size_t in_flight() const noexcept { return pipeline_.in_flight(); }
+  const ServerFacts& facts() const noexcept { return handshake_->facts(); }
+
+ private:
+  enum class State : std::uint8_t {
+    connecting,
+    greeting,
+    open,
+    resting,  ///< between attempts
+    ended,
+  };
+
+  std::string where() const {
+    return settings_.path.empty() ? print(settings_.node) : settings_.path;
+  }
+
+  // ---- Connecting ----
+
+  void attempt() {
+    state_ = State::connecting;
+    until_ = later(now(), settings_.connect_within);
+    arm();
+    addresses_.clear();
+    trouble_.clear();
+    if (!settings_.path.empty()) {
+      addresses_.emplace_back(asio::local::stream_protocol::endpoint(settings_.path));
+      return connect();
+    }
+    error_code is_name;
+    const auto address = asio::ip::make_address(settings_.node.host, is_name);
+    if (is_name) return look_up();
+    addresses_.emplace_back(asio::ip::tcp::endpoint(address, settings_.node.port));
+    connect();
+  }
+
+  void look_up() {
+    // The last attempt's may hang yet: no thread can be told to stop looking.
+    if (looking_up_) return fail(settings_.node.host + " is still being looked up");
+    looking_up_ = true;
+    const auto found = current([](Body& self, error_code error, const auto& results) {
+      if (error)
+        return self.fail("no address of " + self.settings_.node.host + ": " + error.message());
+      for (const auto& result : results) {
+        if (self.addresses_.size() < most_addresses) {
+          self.addresses_.emplace_back(result.endpoint());
+        }
+      }
+      self.connect();
+    });
+    resolver_.async_resolve(
+        settings_.node.host, std::to_string(settings_.node.port),
+        asio::ip::resolver_base::numeric_service,
+        [self = shared_from_this(), found](error_code error, const auto& results) {
+          self->looking_up_ = false;
+          found(error, results);
+        });
+  }
+
+  /// To the next of the host's addresses.
+  void connect() {
+    error_code error;
+    socket_.close(error);
+    if (addresses_.empty()) return fail(trouble_.empty() ? "no address" : trouble_);
+    const Protocol::endpoint address = addresses_.front();
+    addresses_.erase(addresses_.begin());
+    socket_.open(address.protocol(), error);
+    if (!error) socket_.non_blocking(true, error);
+    if (error) return fail(error.message());
+    ::fcntl(socket_.native_handle(), F_SETFD, FD_CLOEXEC);
+    socket_.async_connect(address, current([](Body& self, error_code fault) {
+                            if (!fault) return self.connected();
+                            self.trouble_ = fault.message();
+                            self.connect();
+                          }));
+  }
+
+  void connected() {
+    error_code ignored;
+    if (settings_.path.empty()) socket_.set_option(asio::ip::tcp::no_delay(true), ignored);
+    state_ = State::greeting;
+    handshake_.emplace(settings_.handshake);
+    greeting_.reset();
+    output_ = handshake_->command();
+    write();
+    read();
+  }
+
+  void hear_greeting(std::string_view bytes) {
+    while (!bytes.empty() && state_ == State::greeting) {
+      wire::Reply reply;
+      const wire::ReadReply read = greeting_.read(bytes, reply);
+      if (read.status == wire::ReadStatus::malformed) {
+        return fail(std::string("it does not speak RESP: ") + wire::describe(read.fault));
+      }
+      bytes.remove_prefix(read.consumed);
+      if (read.status == wire::ReadStatus::incomplete) return;
+      if (reply.type == wire::ReplyType::push) continue;
+      handshake_->hear(reply);
+      if (const auto& error = handshake_->error()) {
+        return fail(std::string(name(error->step)) + ": " + error->message);
+      }
+      if (handshake_->done()) return open(bytes);
+      output_ += handshake_->command();
+      write();
+    }
+  }
+
+  void open(std::string_view rest) {
+    if (!rest.empty()) return fail("it says more than it was asked");
+    state_ = State::open;
+    failed_ = false;
+    proved_ = false;
+    counters_.connections.add(1);
+    counters_.connected_nodes.add(1);
+    const auto attempt = attempt_;
+    owner_->opened(*front_);
+    if (attempt == attempt_) flush();
+  }
+
+  // ---- Its end, and the next one ----
+
+  /// Where an attempt comes to nothing, or what was open is lost.
+  void fail(std::string why) {
+    why_ = where() + ": " + std::move(why);
+    const bool was_open = state_ == State::open;
+    drop(State::resting);
+    if (was_open) counters_.connected_nodes.add(-1);
+    if (was_open && proved_) {
+      backoff_.succeeded();
+      asio::post(loop_, current([](Body& self) { self.attempt(); }));
+      until_ = SteadyInstant::max();
+    } else {
+      if (!was_open) counters_.failed_attempts.add(1);
+      failed_ = true;
+      until_ = later(now(), backoff_.next());
+      arm();
+    }
+    const auto attempt = attempt_;
+    deliver();
+    if (attempt == attempt_) owner_->closed(*front_);
+  }
+
+  void drop(State state) {
+    ++attempt_;
+    state_ = state;
+    error_code ignored;
+    socket_.close(ignored);
+    output_.clear();
+    written_ = 0;
+    writing_ = flushing_ = false;
+    pipeline_.lose(ended_);
+  }
+
+  void deliver() {
+    if (ended_.empty()) return;
+    std::vector<Pipeline::Ended> ended;
+    std::swap(ended, ended_);
+    for (Pipeline::Ended& call : ended) owner_->call_ended(*front_, std::move(call), why(call));
+    ended.clear();
+    if (ended_.empty()) std::swap(ended, ended_);  // its memory serves again
+  }
+
+  std::string_view why(const Pipeline::Ended& call) {
+    if (call.outcome != CallOutcome::timed_out) return why_;
+    return "no answer by its deadline";
+  }
+
+  // ---- Time ----
+
+  SteadyInstant next_event_at() const {
+    SteadyInstant at = state_ == State::open ? SteadyInstant::max() : until_;
+    if (const auto deadline = pipeline_.next_deadline_at()) at = std::min(at, *deadline);
+    if (const auto oldest = pipeline_.oldest_deadline_at()) {
+      at = std::min(at, later(*oldest, settings_.connect_within));
+    }
+    return at;
+  }
+
+  /// One timer for all: it may ring early, never late.
+  void arm() {
+    const SteadyInstant at = next_event_at();
+    if (at >= armed_at_ || state_ == State::ended) return;
+    armed_at_ = at;
+    timer_.expires_at(at);
+    timer_.async_wait([self = shared_from_this()](error_code error) {
+      if (error || self->state_ == State::ended) return;
+      self->armed_at_ = SteadyInstant::max();
+      self->ring();
+      self->arm();
+    });
+  }
+
+  void ring() {
+    const SteadyInstant time = now();
+    expire(time);
+    if (state_ == State::ended) return;
+    if (state_ == State::open) {
+      const auto oldest = pipeline_.oldest_deadline_at();
+      if (oldest && time >= later(*oldest, settings_.connect_within)) fail("it does not answer");
+    } else if (time >= until_) {
+      if (state_ == State::resting) return attempt();
+      fail("no connection within the time for it");
+    }
+  }
+
+  void expire(SteadyInstant time) {
+    if (state_ != State::open && why_.empty()) why_ = where() + ": not connected yet";
+    pipeline_.expire(time, ended_);
+    deliver();
+  }
+
+  // ---- Bytes ----
+
+  void flush_soon() {
+    if (state_ != State::open || writing_ || flushing_) return;
+    flushing_ = true;
+    asio::post(loop_, current([](Body& self) {
+                 self.flushing_ = false;
+                 self.flush();
+               }));
+  }
+
+  void flush() {
+    if (writing_) return;
+    const auto attempt = attempt_;
+    expire(now());
+    if (attempt != attempt_ || pipeline_.unsent_bytes() == 0) return;
+    pipeline_.take_output(output_);
+    write();
+  }
+
+  /// Sends what is in `output_`, and then what has come together meanwhile.
+  void write() {
+    writing_ = true;
+    while (written_ < output_.size()) {
+      error_code error;
+      written_ += socket_.write_some(asio::buffer(output_) + written_, error);
+      if (error == asio::error::would_block) {
+        socket_.async_wait(Socket::wait_write, current([](Body& self, error_code fault) {
+                             if (fault) return self.fail(fault.message());
+                             self.write();
+                           }));
+        return;
+      }
+      if (error && error != asio::error::interrupted) {
+        // What the server said before it closed tells more; read() comes to it.
+        return;
+      }
+    }
+    output_.clear();
+    written_ = 0;
+    writing_ = false;
+    if (state_ == State::open && pipeline_.unsent_bytes() > 0) flush_soon();
+  }
+
+  void read() {
+    socket_.async_read_some(asio::buffer(room_),
+                            current([](Body& self, error_code error, std::size_t count) {
+                              if (error == asio::error::eof)
+                                return self.fail("it closed the connection");
+                              if (error) return self.fail(error.message());
+                              const auto attempt = self.attempt_;
+                              self.hear({self.room_.data(), count});
+                              if (attempt == self.attempt_) self.read();
+                            }));
+  }
+
+  void hear(std::string_view bytes) {
+    if (state_ == State::greeting) return hear_greeting(bytes);
+    const auto attempt = attempt_;
+    const Pipeline::Heard heard = pipeline_.hear(bytes, ended_);
+    counters_.late_replies.add(static_cast<std::int64_t>(heard.late));
+    proved_ = proved_ || !ended_.empty();
+    deliver();
+    if (attempt != attempt_ || heard.fault == Pipeline::Fault::none) return;
+    if (heard.fault == Pipeline::Fault::malformed) {
+      return fail(std::string("it does not speak RESP: ") + wire::describe(heard.reply_fault));
+    }
+    fail(heard.unasked.type == wire::ReplyType::error ? heard.unasked.text
+                                                      : "it says more than it was asked");
+  }
+
+  const Settings settings_;
+  ClientCounters& counters_;
+  Connection* front_ = nullptr;
+  Owner* owner_ = nullptr;
+  Loop loop_;
+  Socket socket_;
+  Timer timer_;
+  Resolver resolver_;
+  Pipeline pipeline_;
+  Backoff backoff_;
+  std::optional<Handshake> handshake_;
+  wire::ReplyReader greeting_;
+  State state_ = State::connecting;
+  std::uint64_t attempt_ = 0;  ///< which one: handlers of an older one are deaf
+  bool failed_ = false;        ///< the last attempt has
+  bool proved_ = false;        ///< the server has answered a call on this connection
+  bool looking_up_ = false;    ///< the host
+  bool writing_ = false;       ///< the socket is full
+  bool flushing_ = false;      ///< with the loop's next turn
+  SteadyInstant until_ = SteadyInstant::max();  ///< when an attempt, or a rest, is over
+  SteadyInstant armed_at_ = SteadyInstant::max();
+  std::vector<Protocol::endpoint> addresses_;  ///< of the host, not tried yet
+  std::string trouble_;                        ///< with the last of them
+  std::string why_;                            ///< of the last failure
+  std::vector<Pipeline::Ended> ended_;         ///< not told of yet
+  std::string output_;
+  std::size_t written_ = 0;
+  std::array<char, read_bytes> room_;
+};
+
+Connection::Connection(asio::io_context& io, Settings settings, Owner& owner,
+                       ClientCounters& counters)
+    : body_(std::make_shared<Body>(io, std::move(settings), counters)) {
+  body_->begin(*this, owner);
+}
+
+Connection::~Connection() { body_->end(); }
+
+Connection::Sent Connection::send(const Pipeline::Call& call) { return body_->send(call); }
+
+const std::string& Connection::why() const noexcept { return body_->why(); }
+
+const Node& Connection::node() const noexcept { return body_->settings().node; }
+
+bool Connection::is_open() const noexcept { return body_->is_open(); }
+
+std::size_t Connection::in_flight() const noexcept { return body_->in_flight(); }
+
+const ServerFacts& Connection::facts() const noexcept { return body_->facts(); }
+
+}  // namespace weir::redis
