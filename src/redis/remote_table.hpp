@@ -7,32 +7,15 @@
 #include <memory>
 #include <optional>
 #include <span>
-#include <string>
 #include <vector>
 
 #include "weir/local/table.hpp"
 #include "weir/redis/policy.hpp"
 #include "weir/redis/store.hpp"
+#include "weir/redis/trouble.hpp"
 #include "weir/vocabulary.hpp"
 
 namespace weir::redis {
-
-/// Why the store did not decide.
-enum class TroubleKind : std::uint8_t {
-  none,
-  timed_out,    ///< no answer by the deadline, or the connection ended: it may have counted
-  unreachable,  ///< nobody to ask, or the breaker is open: nothing ran
-  unavailable,  ///< it says that it cannot now: loading, a failover, out of memory, busy
-  refused,      ///< it says that it never will: rights, a key that holds something else, a limit
-                ///< that no store can keep
-};
-
-const char* name(TroubleKind kind) noexcept;
-
-struct Trouble {
-  TroubleKind kind = TroubleKind::none;
-  std::string message{};  ///< what the store said, or what to do
-};
 
 /// A decision, and who took it.
 struct RemoteAnswer {

@@ -1,0 +1,338 @@
+#include "weir/redis/limits.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <condition_variable>
+#include <mutex>
+#include <stdexcept>
+#include <utility>
+#include <vector>
+
+#include "redis/limit_config.hpp"
+#include "redis/remote_table.hpp"
+#include "weir/local/refuse_settings.hpp"
+#include "weir/local/sleeper.hpp"
+
+namespace weir::redis {
+namespace {
+
+using std::chrono::nanoseconds;
+using std::chrono::steady_clock;
+
+std::optional<SettingsError> fault_of(const Policy& policy) {
+  const nanoseconds none{0};
+  if (policy.deadline <= none) return SettingsError{"deadline", "more than 0"};
+  if (policy.members == 0) return SettingsError{"members", "at least 1"};
+  if (policy.keys == 0) return SettingsError{"keys", "at least 1"};
+  const Policy::Breaker& breaker = policy.breaker;
+  if (breaker.failures == 0) return SettingsError{"breaker.failures", "at least 1"};
+  if (breaker.calls < breaker.failures) {
+    return SettingsError{"breaker.calls", "at least breaker.failures"};
+  }
+  if (breaker.probe_every <= none) return SettingsError{"breaker.probe_every", "more than 0"};
+  if (!policy.lease) return {};
+  if (policy.lease->most_units <= 0) return SettingsError{"lease.most_units", "at least 1"};
+  if (policy.lease->kept_for <= none) return SettingsError{"lease.kept_for", "more than 0"};
+  if (policy.lease->keys == 0) return SettingsError{"lease.keys", "at least 1"};
+  return {};
+}
+
+const Policy& checked(const Policy& policy) {
+  if (const auto fault = fault_of(policy)) refuse_settings("redis limits", *fault);
+  return policy;
+}
+
+const Limit& storable(const Limit& limit) {
+  const auto config = config_text(limit);
+  if (config) return limit;
+  throw std::invalid_argument("limit: " + limit.text() + " " + describe(config.error()));
+}
+
+// ---- From the store's clock to that of this process ----
+
+/// An instant as far after `now` as it was after the decision.
+SteadyInstant steady(Instant instant, Instant decided_at, SteadyInstant now) {
+  if (instant == never) return SteadyInstant::max();
+  return now + std::clamp(instant - decided_at, Span{0}, 2 * longest_span);
+}
+
+Outcome outcome_of(RemoteAnswer&& answer) {
+  const Decision& decision = answer.decision;
+  const SteadyInstant now = steady_clock::now();
+  Outcome outcome;
+  outcome.verdict = decision.verdict;
+  outcome.refusal = taken(decision.verdict) ? Refusal::none : Refusal::limit;
+  outcome.ready_at = steady(decision.ready_at, answer.decided_at, now);
+  outcome.limit = decision.limit;
+  outcome.remaining = decision.remaining;
+  outcome.reset_at = steady(decision.reset_at, answer.decided_at, now);
+  outcome.source = answer.source;
+  outcome.trouble = std::move(answer.trouble);
+  return outcome;
+}
+
+Outcome never_taken() {
+  Outcome outcome;
+  outcome.verdict = Verdict::impossible;
+  outcome.ready_at = SteadyInstant::max();
+  outcome.reset_at = steady_clock::now();
+  return outcome;
+}
+
+Span patience_of(nanoseconds patience) {
+  return std::chrono::floor<Span>(
+      std::clamp<nanoseconds>(patience, nanoseconds{0}, SharedLimit::longest_wait));
+}
+
+// ---- Waiting for an answer ----
+
+/// Whether this thread is within a function that was called back.
+thread_local bool called_back = false;
+
+/// Calls it back.
+template <typename Then, typename Answer>
+void tell(const Then& then, Answer&& answer) noexcept {
+  const bool outer = std::exchange(called_back, true);
+  then(std::forward<Answer>(answer));
+  called_back = outer;
+}
+
+constexpr const char* would_wait_for_itself =
+    "a verb that waits was called by who was called back, and would wait for itself: give it a "
+    "function to call";
+
+template <typename Answer>
+Answer would_hang();
+template <>
+Outcome would_hang() {
+  Outcome outcome;
+  outcome.ready_at = steady_clock::now();
+  outcome.reset_at = outcome.ready_at;
+  outcome.source = Source::closed;
+  outcome.trouble = {TroubleKind::refused, would_wait_for_itself};
+  return outcome;
+}
+template <>
+Joint would_hang() {
+  return {.outcome = would_hang<Outcome>()};
+}
+template <>
+Gift would_hang() {
+  return {.given = {}, .trouble = {TroubleKind::refused, would_wait_for_itself}};
+}
+
+/// The answer of a verb, `begin(then)`, that calls `then` exactly once.
+template <typename Answer, typename Begin>
+Answer answer_of(Begin&& begin) {
+  if (called_back) return would_hang<Answer>();
+  std::mutex mutex;
+  std::condition_variable told;
+  std::optional<Answer> answer;
+  begin([&](Answer&& came) {
+    // Told under the lock: once it is free the thread may be gone, and this with it.
+    const std::lock_guard lock(mutex);
+    answer = std::move(came);
+    told.notify_one();
+  });
+  std::unique_lock lock(mutex);
+  told.wait(lock, [&] { return answer.has_value(); });
+  return std::move(*answer);
+}
+
+/// False where it was stopped before.
+bool sleep_until(SteadyInstant instant, WakeSignal& signal) {
+  for (auto now = steady_clock::now(); now < instant; now = steady_clock::now()) {
+    if (signal.stopped()) return false;
+    signal.sleep(instant - now);
+  }
+  return true;
+}
+
+}  // namespace
+
+class Limits::Body {
+ public:
+  Body(Store& store, const Policy& policy) : table(store, policy) {}
+
+  RemoteTable table;
+  std::atomic<std::uint32_t> next_id{0};
+};
+
+Limits::Limits(Store& store, const Policy& policy)
+    : body_(std::make_unique<Body>(store, checked(policy))) {}
+Limits::~Limits() = default;
+
+struct SharedLimit::Kept {
+  std::shared_ptr<Limits> limits;
+  Rule rule;
+  std::optional<std::size_t> permit_term;
+
+  RemoteTable& table() const noexcept { return limits->body_->table; }
+  Subject subject(std::string_view key) const noexcept { return {&rule, key}; }
+
+  Outcome outcome(RemoteAnswer&& answer) const {
+    std::optional<Grant> grant;
+    if (!answer.grants.empty()) grant = answer.grants.front();
+    Outcome outcome = outcome_of(std::move(answer));
+    outcome.grant = grant;
+    if (grant && permit_term) {
+      outcome.permit = Concurrency::permit_of(grant->marks.at(*permit_term));
+    }
+    return outcome;
+  }
+};
+
+SharedLimit::SharedLimit(std::shared_ptr<Limits> limits, const Limit& limit) {
+  const std::uint32_t id = limits->body_->next_id.fetch_add(1, std::memory_order_relaxed);
+  kept_ = std::make_shared<const Kept>(
+      Kept{std::move(limits), {id, limit.text(), storable(limit), false}, limit.permit_term()});
+}
+
+namespace {
+
+/// Tells the answer; what it is about is kept until then.
+template <typename Kept>
+RemoteTable::Then answered(std::shared_ptr<const Kept> kept, SharedLimit::Then then) {
+  return [kept = std::move(kept), then = std::move(then)](RemoteAnswer&& answer) {
+    tell(then, kept->outcome(std::move(answer)));
+  };
+}
+
+template <typename Kept>
+RemoteTable::Given given(std::shared_ptr<const Kept> kept, SharedLimit::ThenGiven then) {
+  return [kept = std::move(kept), then = std::move(then)](RemoteGift&& gift) {
+    tell(then, Gift{gift.given, std::move(gift.trouble)});
+  };
+}
+
+}  // namespace
+
+// ---- Asking ----
+
+void SharedLimit::take(std::string_view key, const Ask& ask, Then then) const {
+  if (ask.cost < 0) return tell(then, never_taken());
+  kept_->table().take(kept_->subject(key), {ask.cost, patience_of(ask.patience)},
+                      answered(kept_, std::move(then)));
+}
+
+Outcome SharedLimit::take(std::string_view key, const Ask& ask) const {
+  return answer_of<Outcome>([&](auto then) { take(key, ask, std::move(then)); });
+}
+
+void SharedLimit::peek(std::string_view key, const Ask& ask, Then then) const {
+  if (ask.cost < 0) return tell(then, never_taken());
+  kept_->table().peek(kept_->subject(key), {ask.cost, patience_of(ask.patience)},
+                      answered(kept_, std::move(then)));
+}
+
+Outcome SharedLimit::peek(std::string_view key, const Ask& ask) const {
+  return answer_of<Outcome>([&](auto then) { peek(key, ask, std::move(then)); });
+}
+
+Outcome SharedLimit::acquire(std::string_view key, const Ask& ask,
+                             const std::stop_token& stop) const {
+  const SteadyInstant begun_at = steady_clock::now();
+  const SteadyInstant give_up_at = ask.patience < SteadyInstant::max() - begun_at
+                                       ? begun_at + ask.patience
+                                       : SteadyInstant::max();
+  WakeSignal signal;
+  const std::stop_callback on_stop(stop, [&signal]() noexcept { signal.stop(); });
+  Outcome outcome;
+  outcome.ready_at = begun_at;
+  for (SteadyInstant now = begun_at; !signal.stopped(); now = steady_clock::now()) {
+    outcome = take(key, {ask.cost, give_up_at - now});
+    SteadyInstant sleeps_until = outcome.ready_at;
+    if (outcome.verdict == Verdict::denied) {
+      const bool decided = outcome.source != Source::closed;
+      if (!decided || outcome.ready_at > give_up_at) return outcome;
+      // Further off than the store lets anyone wait: asked again when it is nearer.
+      sleeps_until = std::max(outcome.ready_at - longest_wait, now + std::chrono::milliseconds{1});
+    } else if (outcome.verdict != Verdict::deferred) {
+      return outcome;
+    }
+    if (!sleep_until(sleeps_until, signal)) break;
+    if (outcome.verdict == Verdict::deferred) {
+      outcome.verdict = Verdict::granted;
+      return outcome;
+    }
+  }
+  if (outcome) static_cast<void>(cancel(key, outcome));
+  outcome.verdict = Verdict::denied;
+  outcome.refusal = Refusal::stopped;
+  return outcome;
+}
+
+// ---- Giving back ----
+
+void SharedLimit::cancel(std::string_view key, const Outcome& taken, ThenGiven then) const {
+  if (!taken.grant) return tell(then, Gift{.given = 0});
+  kept_->table().cancel(kept_->subject(key), *taken.grant, given(kept_, std::move(then)));
+}
+
+Gift SharedLimit::cancel(std::string_view key, const Outcome& taken) const {
+  return answer_of<Gift>([&](auto then) { cancel(key, taken, std::move(then)); });
+}
+
+void SharedLimit::refund(std::string_view key, Cost units, ThenGiven then) const {
+  if (units <= 0) return tell(then, Gift{.given = 0});
+  kept_->table().refund(kept_->subject(key), units, given(kept_, std::move(then)));
+}
+
+Gift SharedLimit::refund(std::string_view key, Cost units) const {
+  return answer_of<Gift>([&](auto then) { refund(key, units, std::move(then)); });
+}
+
+void SharedLimit::reset(std::string_view key, ThenGiven then) const {
+  kept_->table().reset(kept_->subject(key), given(kept_, std::move(then)));
+}
+
+Gift SharedLimit::reset(std::string_view key) const {
+  return answer_of<Gift>([&](auto then) { reset(key, std::move(then)); });
+}
+
+void SharedLimit::leave(std::string_view key, PermitId permit, ThenGiven then) const {
+  kept_->table().leave(kept_->subject(key), permit, given(kept_, std::move(then)));
+}
+
+Gift SharedLimit::leave(std::string_view key, PermitId permit) const {
+  return answer_of<Gift>([&](auto then) { leave(key, permit, std::move(then)); });
+}
+
+void SharedLimit::renew(std::string_view key, PermitId permit, ThenGiven then) const {
+  kept_->table().renew(kept_->subject(key), permit, given(kept_, std::move(then)));
+}
+
+Gift SharedLimit::renew(std::string_view key, PermitId permit) const {
+  return answer_of<Gift>([&](auto then) { renew(key, permit, std::move(then)); });
+}
+
+// ---- Several at once ----
+
+void SharedLimit::take_all(std::span<const Claim> claims, ThenAll then) {
+  if (claims.empty() || claims.size() > Table::most_claims) {
+    throw std::invalid_argument("try_acquire_all: expected 1 to 16 claims");
+  }
+  std::vector<std::shared_ptr<const Kept>> kept;
+  std::vector<weir::Claim> asked;
+  for (const Claim& claim : claims) {
+    if (claim.limit->kept_->limits != claims.front().limit->kept_->limits) {
+      throw std::invalid_argument("try_acquire_all: expected limiters of one Limits");
+    }
+    if (claim.cost < 0) return tell(then, Joint{.outcome = never_taken(), .binding = kept.size()});
+    kept.push_back(claim.limit->kept_);
+    asked.push_back({kept.back()->subject(claim.key), claim.cost});
+  }
+  RemoteTable& table = kept.front()->table();
+  table.take_all(asked, Span{0},
+                 [kept = std::move(kept), then = std::move(then)](RemoteAnswer&& answer) {
+                   Joint joint{{}, answer.binding, answer.atomic};
+                   joint.outcome = outcome_of(std::move(answer));
+                   tell(then, std::move(joint));
+                 });
+}
+
+Joint SharedLimit::take_all(std::span<const Claim> claims) {
+  return answer_of<Joint>([&](auto then) { take_all(claims, std::move(then)); });
+}
+
+}  // namespace weir::redis
