@@ -4,7 +4,7 @@
 #include <memory>
 #include <string>
 
-#include "test/redis/store.hpp"
+#include "test/redis/script_store.hpp"
 
 struct lua_State;
 
@@ -13,7 +13,7 @@ namespace weir::redis {
 /// How a script is run: as a function of the library, or as a script of its own for each call.
 enum class Loaded : std::uint8_t { library, scripts };
 
-class LuaStore : public Store {
+class LuaStore : public ScriptStore {
  public:
   explicit LuaStore(Loaded loaded);
 

@@ -31,7 +31,7 @@ class ClockFile {
   volatile std::int64_t* time_ = nullptr;
 };
 
-class RedisStore : public Store {
+class RedisStore : public ScriptStore {
  public:
   explicit RedisStore(Loaded loaded, const wire::RedisServer::Extras& extras = {});
 

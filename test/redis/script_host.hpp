@@ -11,7 +11,7 @@
 #include "redis/stored_form.hpp"
 #include "redis/stored_key.hpp"
 #include "test/host/differential.hpp"
-#include "test/redis/store.hpp"
+#include "test/redis/script_store.hpp"
 
 namespace weir::redis {
 
@@ -37,7 +37,7 @@ inline Decision told_decision(const std::vector<std::int64_t>& told) {
 
 class ScriptHost : public host::Host {
  public:
-  explicit ScriptHost(Store& store) : store_(store) {}
+  explicit ScriptHost(ScriptStore& store) : store_(store) {}
 
   std::string name() const override { return store_.name(); }
   bool keeps(const Limit& limit) const override { return config_text(limit).has_value(); }
@@ -126,7 +126,7 @@ class ScriptHost : public host::Host {
     return told.empty() ? -1 : told[0];
   }
 
-  Store& store_;
+  ScriptStore& store_;
   std::map<std::size_t, Told> grants_;
 };
 

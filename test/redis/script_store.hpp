@@ -27,9 +27,9 @@ struct ScriptReply {
   bool operator==(const ScriptReply&) const = default;
 };
 
-class Store {
+class ScriptStore {
  public:
-  virtual ~Store() = default;
+  virtual ~ScriptStore() = default;
 
   virtual std::string name() const = 0;
   virtual void set_time(Instant now) = 0;
