@@ -93,11 +93,15 @@ Trouble add(const Config& config, Span slack, Words& words) {
 
 Expected<std::string, Unstorable> config_text(const Limit& limit, Span slack) {
   if (!limit.starts_full()) return Unstorable::starts_short;
-  const auto own = Limit::Machine::own_wait(limit.config(), 1);
+  return config_text(limit.config(), slack);
+}
+
+Expected<std::string, Unstorable> config_text(const Limit::Machine::Config& config, Span slack) {
+  const auto own = Limit::Machine::own_wait(config, 1);
   if (own) slack = std::max(slack, *own);
   Words words;
   const Trouble trouble =
-      std::visit([&](const auto& config) { return add(config, slack, words); }, limit.config());
+      std::visit([&](const auto& chosen) { return add(chosen, slack, words); }, config);
   if (trouble) return *trouble;
   return words.text;
 }

@@ -40,4 +40,8 @@ inline constexpr Span usual_slack = std::chrono::seconds{60};
 /// Requires 0 <= slack <= longest_span.
 Expected<std::string, Unstorable> config_text(const Limit& limit, Span slack = usual_slack);
 
+/// The same of numbers that came without a limit's text (CL.THROTTLE's).
+Expected<std::string, Unstorable> config_text(const Limit::Machine::Config& config,
+                                              Span slack = usual_slack);
+
 }  // namespace weir::redis

@@ -13,14 +13,15 @@
 #include "weir/redis/policy.hpp"
 #include "weir/redis/store.hpp"
 #include "weir/redis/trouble.hpp"
+#include "weir/steady_instant.hpp"
 #include "weir/vocabulary.hpp"
 
 namespace weir::redis {
 
 /// A decision, and who took it.
 struct RemoteAnswer {
-  Decision decision;
-  Instant decided_at;  ///< by the clock of who decided: ready_at and reset_at are of the same
+  Decision decision{};
+  Instant decided_at{};  ///< by the clock of who decided: ready_at and reset_at are of the same
   Source source = Source::store;
   std::size_t binding = 0;      ///< of several claims, as JointAnswer's
   bool atomic = true;           ///< false: the claims lay in several slots, and were taken in turn
@@ -38,6 +39,9 @@ struct RemoteGift {
 /// store does not answer, the policy decides (docs/redis.md). Nothing is ever asked twice that may
 /// have counted.
 ///
+/// What a store says no to (a limit that it cannot keep, a key that holds something else) the
+/// policy decides too; `trouble` tells it from a store that is gone.
+///
 /// Bound    the limit's own while the store answers; beside it what Policy says
 /// Threads  safe from any; answers come on the store's thread, or before the verb returns
 /// Memory   Policy's numbers
@@ -52,8 +56,16 @@ class RemoteTable {
     std::optional<Span> patience{};
   };
 
-  /// The store must outlive the table.
-  RemoteTable(Store& store, const Policy& policy);
+  /// What tells the time; tests tell their own.
+  struct Time {
+    Time();
+    std::function<SteadyInstant()> steady;  ///< deadlines and spans go by this
+    std::function<Instant()> unix;          ///< decisions that are taken here go by this
+  };
+
+  /// The store must outlive the table and all calls, the rules of all subjects the table.
+  /// Throws std::invalid_argument where the policy's numbers are none.
+  RemoteTable(Store& store, const Policy& policy, const Time& time = Time());
   ~RemoteTable();
   RemoteTable(const RemoteTable&) = delete;
   RemoteTable& operator=(const RemoteTable&) = delete;
@@ -74,7 +86,7 @@ class RemoteTable {
 
  private:
   class Body;
-  std::unique_ptr<Body> body_;
+  std::shared_ptr<Body> body_;  ///< kept by each call under way
 };
 
 }  // namespace weir::redis

@@ -60,7 +60,10 @@ const char* name(ScriptVerb verb) noexcept {
 
 std::string function_name(ScriptVerb verb) { return std::string(library_name) + "_" + name(verb); }
 
-char machine_letter(const Limit& limit) noexcept { return letters[limit.config().index()]; }
+char machine_letter(const Limit& limit) noexcept { return machine_letter(limit.config()); }
+char machine_letter(const Limit::Machine::Config& config) noexcept {
+  return letters[config.index()];
+}
 
 std::string function_library() {
   std::string library = "#!lua name=" + std::string(library_name) + "\n" + foundation(all_machines);

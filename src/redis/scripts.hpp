@@ -37,6 +37,7 @@ std::string function_library();
 
 /// The letter of the limit's machine: t, l, f, w, o or c, and m for several terms or a penalty.
 char machine_letter(const Limit& limit) noexcept;
+char machine_letter(const Limit::Machine::Config& config) noexcept;
 
 /// One verb for the limits of one machine, for SCRIPT LOAD and EVALSHA (Redis 5 and later); with m
 /// it serves them all. Requires a letter that machine_letter() gives.

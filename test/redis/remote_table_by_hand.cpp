@@ -43,7 +43,9 @@ class RemoteTable::Body {
   Hands& hands;
 };
 
-RemoteTable::RemoteTable(Store& store, const Policy&) : body_(std::make_unique<Body>(store)) {}
+RemoteTable::Time::Time() = default;
+RemoteTable::RemoteTable(Store& store, const Policy&, const Time&)
+    : body_(std::make_shared<Body>(store)) {}
 RemoteTable::~RemoteTable() = default;
 
 void RemoteTable::take(const Subject& subject, const Ask& ask, Then then) {

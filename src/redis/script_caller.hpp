@@ -1,0 +1,60 @@
+// A verb's script, brought to a store that may not have it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "redis/scripts.hpp"
+#include "weir/redis/store.hpp"
+#include "weir/steady_instant.hpp"
+
+namespace weir::redis {
+
+/// Calls scripts by FCALL where the store has Functions, else by EVALSHA; the first call finds out.
+/// Where the store lacks the functions or the script, they are loaded and the call is made again:
+/// one caller loads, those who meet the same want meanwhile wait for it. A script that is gone
+/// again right after is sent along whole, by EVAL.
+///
+/// Only what certainly did not run is asked again: an answer that says so. All of a call's tries
+/// share its deadline.
+///
+/// Bound    most_tries for a call; most_waiting for each thing to load, more end `not_sent`
+/// Memory   what waits; each script once met, 6 to 30 kB
+/// Threads  safe from any. `then` is called once, as Store::ask says; it may outlast the caller
+class ScriptCaller {
+ public:
+  static constexpr int most_tries = 16;
+  static constexpr std::size_t most_waiting = 1024;
+
+  using Now = std::function<SteadyInstant()>;
+
+  struct Call {
+    ScriptVerb verb = ScriptVerb::take;
+    char letter = 'm';  ///< of the limits' machine, m where they differ
+    std::vector<std::string> keys{};
+    std::vector<std::string> arguments{};
+    SteadyInstant deadline_at{};
+  };
+
+  /// The store must outlive all calls.
+  ScriptCaller(Store& store, Now now);
+  ~ScriptCaller();
+  ScriptCaller(const ScriptCaller&) = delete;
+  ScriptCaller& operator=(const ScriptCaller&) = delete;
+
+  /// Requires a key at least.
+  void call(Call call, Store::Then then);
+
+  /// Scripts and libraries that were sent to be loaded so far.
+  std::uint64_t loads() const noexcept;
+
+ private:
+  class Body;
+  std::shared_ptr<Body> body_;  ///< kept by each call under way
+};
+
+}  // namespace weir::redis

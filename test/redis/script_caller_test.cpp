@@ -1,0 +1,224 @@
+// How a script gets to a store that may not have it.
+#include "redis/script_caller.hpp"
+
+#include <gtest/gtest.h>
+
+#include "redis/limit_config.hpp"
+#include "test/redis/virtual_store.hpp"
+
+namespace weir::redis {
+namespace {
+
+using Words = VirtualStore::Words;
+
+struct Calls {
+  explicit Calls(Loaded loaded) : store(loaded), caller(store, [this] { return store.steady(); }) {}
+
+  void take(const std::string& key = "weir:{k}:l") {
+    caller.call({.verb = ScriptVerb::take,
+                 .letter = 't',
+                 .keys = {key},
+                 .arguments = {config_text(Limit::of("100000/1m")).value(), "1", "-1"},
+                 .deadline_at = store.steady() + std::chrono::milliseconds{5}},
+                [this](StoreReply&& reply) { replies.push_back(std::move(reply)); });
+  }
+
+  /// All were answered, and granted.
+  void expect_granted(std::size_t count) {
+    ASSERT_EQ(replies.size(), count);
+    for (const StoreReply& reply : replies) {
+      EXPECT_EQ(reply.text, "");
+      ASSERT_EQ(reply.integers.size(), 9u);
+      EXPECT_EQ(reply.integers[0], 0);
+    }
+  }
+
+  VirtualStore store;
+  ScriptCaller caller;
+  std::vector<StoreReply> replies;
+};
+
+TEST(ScriptCaller, LoadsTheFunctionsOnceWhereTheStoreHasThem) {
+  Calls calls(Loaded::library);
+  for (int call = 0; call < 100; ++call) calls.take();
+  calls.expect_granted(100);
+  EXPECT_EQ(calls.store.count("FUNCTION"), 1u);
+  EXPECT_EQ(calls.store.count("FCALL"), 101u);
+  EXPECT_EQ(calls.store.calls(), 102u);
+}
+
+TEST(ScriptCaller, GoesByDigestWhereTheStoreHasNoFunctions) {
+  Calls calls(Loaded::scripts);
+  for (int call = 0; call < 100; ++call) calls.take();
+  calls.expect_granted(100);
+  EXPECT_EQ(calls.store.count("FCALL"), 1u);
+  EXPECT_EQ(calls.store.count("SCRIPT"), 1u);
+  EXPECT_EQ(calls.store.count("EVALSHA"), 100u);
+  EXPECT_EQ(calls.store.count("EVAL"), 0u);
+}
+
+TEST(ScriptCaller, GoesByDigestWhereFunctionsAreForbidden) {
+  Calls calls(Loaded::scripts);
+  calls.store.reply = [](const Words& words) -> std::optional<StoreReply> {
+    if (words[0] != "FCALL") return {};
+    return error_reply("NOPERM this user has no permissions to run the 'fcall' command");
+  };
+  for (int call = 0; call < 3; ++call) calls.take();
+  calls.expect_granted(3);
+  EXPECT_EQ(calls.store.count("FCALL"), 1u);
+}
+
+TEST(ScriptCaller, SendsTheTextWhereNothingMayBeLoaded) {
+  Calls calls(Loaded::scripts);
+  calls.store.reply = [](const Words& words) -> std::optional<StoreReply> {
+    if (words[0] != "FCALL" && words[0] != "SCRIPT") return {};
+    return error_reply("NOPERM User default has no permissions to run the '" + words[0] +
+                       "' command");
+  };
+  for (int call = 0; call < 3; ++call) calls.take();
+  calls.expect_granted(3);
+  EXPECT_EQ(calls.store.count("EVAL"), 3u);
+}
+
+TEST(ScriptCaller, SaysWhatToDoWhereNoWayIsOpen) {
+  Calls calls(Loaded::library);
+  calls.store.reply = [](const Words& words) -> std::optional<StoreReply> {
+    if (words[0] == "FCALL") return {};
+    return error_reply("NOPERM this user has no permissions to run the '" + words[0] + "' command");
+  };
+  calls.take();
+  ASSERT_EQ(calls.replies.size(), 1u);
+  EXPECT_NE(calls.replies[0].text.find("weir lua install"), std::string::npos);
+  // And once an operator has done so, functions are called.
+  calls.store.reply = [](const Words&) { return std::nullopt; };
+  calls.replies.clear();
+  calls.take();
+  calls.expect_granted(1);
+  EXPECT_EQ(calls.store.count("EVALSHA"), 0u);
+}
+
+TEST(ScriptCaller, KeepsToFunctionsWhereOnlyTheKeyIsForbidden) {
+  Calls calls(Loaded::library);
+  calls.store.reply = [](const Words&) {
+    return error_reply("NOPERM No permissions to access a key");
+  };
+  calls.take();
+  ASSERT_EQ(calls.replies.size(), 1u);
+  EXPECT_EQ(calls.store.calls(), 1u);
+}
+
+class EitherWay : public testing::TestWithParam<Loaded> {
+ protected:
+  bool is_load(const Words& words) const { return words[0] == "FUNCTION" || words[0] == "SCRIPT"; }
+};
+
+TEST_P(EitherWay, ManyWhoMissTheScriptHaveItLoadedOnce) {
+  Calls calls(GetParam());
+  calls.take();
+  calls.store.flush();
+  calls.store.fate = [&](const Words& words) {
+    return is_load(words) ? Fate::held : Fate::answered;
+  };
+  const std::size_t loads_before = calls.caller.loads();
+  for (int call = 0; call < 50; ++call) calls.take();
+  EXPECT_EQ(calls.replies.size(), 1u);  // of before
+  EXPECT_EQ(calls.store.held(), 1u);
+  calls.store.release();
+  calls.expect_granted(51);
+  EXPECT_EQ(calls.caller.loads() - loads_before, 1u);
+}
+
+TEST_P(EitherWay, AFlushNowAndThenIsNoErrorToCallers) {
+  Calls calls(GetParam());
+  for (int call = 0; call < 1000; ++call) {
+    if (call % 10 == 0) calls.store.flush();
+    calls.take();
+  }
+  calls.expect_granted(1000);
+  EXPECT_LE(calls.caller.loads(), 101u);
+}
+
+TEST_P(EitherWay, AFlushBetweenEveryTwoCommandsEndsWithinTheTries) {
+  Calls calls(GetParam());
+  calls.store.fate = [&](const Words&) {
+    calls.store.forget();
+    return Fate::answered;
+  };
+  calls.take();
+  ASSERT_EQ(calls.replies.size(), 1u);
+  if (GetParam() == Loaded::scripts) {
+    calls.expect_granted(1);  // by EVAL, which brings the script along
+    EXPECT_EQ(calls.store.count("EVAL"), 1u);
+  } else {
+    EXPECT_EQ(calls.replies[0].outcome, CallOutcome::not_sent);
+    EXPECT_EQ(calls.store.count("FCALL"), static_cast<std::size_t>(ScriptCaller::most_tries));
+  }
+}
+
+TEST_P(EitherWay, EachNodeOfAClusterIsGivenTheScript) {
+  Calls calls(GetParam());
+  calls.store.nodes = 3;
+  for (int call = 0; call < 300; ++call) calls.take("weir:{" + std::to_string(call) + "}:l");
+  calls.expect_granted(300);
+  EXPECT_EQ(calls.caller.loads(), 3u);
+}
+
+TEST_P(EitherWay, TooManyWhoWaitAreTurnedAwayUnsent) {
+  Calls calls(GetParam());
+  calls.store.fate = [&](const Words& words) {
+    return is_load(words) ? Fate::held : Fate::answered;
+  };
+  for (std::size_t call = 0; call < ScriptCaller::most_waiting + 3; ++call) calls.take();
+  ASSERT_EQ(calls.replies.size(), 2u);
+  for (const StoreReply& reply : calls.replies) EXPECT_EQ(reply.outcome, CallOutcome::not_sent);
+  calls.replies.clear();
+  calls.store.release();
+  calls.expect_granted(ScriptCaller::most_waiting + 1);
+}
+
+TEST_P(EitherWay, WhoHasNoTimeLeftAfterTheLoadDidNotRun) {
+  Calls calls(GetParam());
+  calls.store.fate = [&](const Words& words) {
+    return is_load(words) ? Fate::held : Fate::answered;
+  };
+  calls.take();
+  calls.take();
+  calls.store.pass(std::chrono::milliseconds{5});
+  const std::size_t before = calls.store.calls();
+  calls.store.release();
+  ASSERT_EQ(calls.replies.size(), 2u);
+  for (const StoreReply& reply : calls.replies) EXPECT_EQ(reply.outcome, CallOutcome::not_sent);
+  EXPECT_EQ(calls.store.calls(), before);
+}
+
+TEST_P(EitherWay, ALoadThatFailsIsTheLoadersTroubleAndTheOthersTryAgain) {
+  Calls calls(GetParam());
+  bool first = true;
+  calls.store.fate = [&](const Words& words) {
+    if (!is_load(words)) return Fate::answered;
+    return std::exchange(first, false) ? Fate::held : Fate::answered;
+  };
+  calls.take();
+  calls.take();
+  calls.store.release_as({CallOutcome::indeterminate, StoreReply::Kind::none, {}, "gone"});
+  ASSERT_EQ(calls.replies.size(), 2u);
+  EXPECT_EQ(calls.replies[0].outcome, CallOutcome::not_sent);  // its own call never left
+  EXPECT_EQ(calls.replies[1].outcome, CallOutcome::answered);
+}
+
+TEST_P(EitherWay, WhatMayHaveRunIsNeverAskedAgain) {
+  for (const Fate fate : {Fate::lost, Fate::broken_off}) {
+    Calls calls(GetParam());
+    calls.take();
+    const std::size_t before = calls.store.calls();
+    calls.store.fate = [&](const Words&) { return fate; };
+    calls.take();
+    EXPECT_EQ(calls.store.calls(), before + 1);
+    EXPECT_NE(calls.replies.back().outcome, CallOutcome::answered);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Loaded, EitherWay, testing::Values(Loaded::library, Loaded::scripts));
+
+}  // namespace
+}  // namespace weir::redis
