@@ -7,8 +7,6 @@
 #include <cstdlib>
 #include <stdexcept>
 
-#include "wire/resp_request.hpp"
-
 namespace weir::redis {
 
 ClockFile::ClockFile() {
@@ -56,19 +54,7 @@ std::string RedisStore::name() const {
 }
 
 wire::Reply RedisStore::run(const std::vector<std::string>& command) {
-  std::string request;
-  const std::vector<std::string_view> words(command.begin(), command.end());
-  wire::write_request(request, words);
-  connection_.send(request);
-  wire::Reply reply;
-  while (true) {
-    const wire::ReadReply read = reader_.read(left_, reply);
-    left_.erase(0, read.consumed);
-    if (read.status == wire::ReadStatus::complete) return reply;
-    const wire::Heard heard = connection_.hear();
-    if (heard.bytes.empty()) throw std::runtime_error("redis-server gave no answer");
-    left_ += heard.bytes;
-  }
+  return connection_.run(command);
 }
 
 ScriptReply RedisStore::call(const ScriptCall& call) {

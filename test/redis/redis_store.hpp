@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "test/redis/lua_store.hpp"
+#include "test/redis/redis_connection.hpp"
 #include "test/wire/redis_server.hpp"
-#include "wire/resp_reader.hpp"
 
 namespace weir::redis {
 
@@ -50,9 +50,7 @@ class RedisStore : public ScriptStore {
   Loaded loaded_;
   ClockFile clock_;
   wire::RedisServer server_;
-  wire::Connection connection_;
-  wire::ReplyReader reader_;
-  std::string left_;
+  test::RedisConnection connection_;
   std::map<std::string, std::string> digests_;
 };
 

@@ -9,12 +9,17 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <cstdint>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
+#include <initializer_list>
+#include <iterator>
 #include <stdexcept>
 #include <system_error>
+#include <thread>
 #include <utility>
 
 namespace weir::wire {
@@ -51,80 +56,118 @@ int free_port() {
   ::_exit(127);
 }
 
-/// Reads a log until it says so, or ends.
-bool becomes_ready(int log) {
-  std::string said;
-  char buffer[1024];
-  while (said.find("Ready to accept connections") == std::string::npos) {
-    const ssize_t received = ::read(log, buffer, sizeof buffer);
-    if (received <= 0) return false;
-    said.append(buffer, static_cast<std::size_t>(received));
-  }
-  return true;
-}
-
 }  // namespace
 
 RedisServer::RedisServer(Extras extras) : extras_(std::move(extras)) {
   std::string pattern = (std::filesystem::temp_directory_path() / "weir-redis-XXXXXX").string();
   if (::mkdtemp(pattern.data()) == nullptr) throw std::runtime_error("no temporary folder");
   folder_ = pattern;
+  if (!extras_.config.empty()) std::ofstream(folder_ + "/redis.conf") << extras_.config;
   // The port found free may be somebody else's by the time that the server asks for it.
   for (int attempt = 0; attempt != 3; ++attempt) {
+    port_ = free_port();
+    // By itself it takes port + 10000, which there may not be.
+    bus_port_ = free_port();
     if (start()) return;
-    stop();
   }
-  throw std::runtime_error("redis-server does not start; is it installed?");
+  const std::string tail = log_tail();
+  std::error_code ignored;
+  std::filesystem::remove_all(folder_, ignored);
+  throw std::runtime_error("redis-server does not start; is it installed? It said:\n" + tail);
 }
 
 RedisServer::~RedisServer() {
-  stop();
+  kill();
   std::error_code ignored;
   std::filesystem::remove_all(folder_, ignored);
 }
 
+void RedisServer::restart() {
+  kill();
+  if (!start()) throw std::runtime_error("redis-server does not start again:\n" + log_tail());
+}
+
 bool RedisServer::start() {
-  int ends[2];
-  if (::pipe2(ends, O_CLOEXEC) != 0) return false;
-  port_ = free_port();
-  // By itself it takes port + 10000, which there may not be.
-  bus_port_ = free_port();
-  std::vector<std::string> arguments{"redis-server",
-                                     "--port",
-                                     std::to_string(port_),
-                                     "--cluster-port",
-                                     std::to_string(bus_port_),
-                                     "--bind",
-                                     "127.0.0.1",
-                                     "--dir",
-                                     folder_,
-                                     "--save",
-                                     "",
-                                     "--enable-debug-command",
-                                     "local"};
+  const std::size_t said_before = log().size();
+  spawn();
+  if (process_ > 0 && becomes_ready(said_before)) return true;
+  kill();
+  return false;
+}
+
+void RedisServer::spawn() {
+  std::vector<std::string> arguments{"redis-server"};
+  if (!extras_.config.empty()) arguments.push_back(folder_ + "/redis.conf");
+  for (const char* const argument : {"--bind", "127.0.0.1", "--save", ""}) {
+    arguments.emplace_back(argument);
+  }
+  for (const auto& [name, value] : std::initializer_list<std::pair<std::string, std::string>>{
+           {"--port", std::to_string(port_)},
+           {"--cluster-port", std::to_string(bus_port_)},
+           {"--dir", folder_},
+           {"--enable-debug-command", "local"}}) {
+    arguments.push_back(name);
+    arguments.push_back(value);
+  }
   arguments.insert(arguments.end(), extras_.arguments.begin(), extras_.arguments.end());
+  const int log = ::open((folder_ + "/log").c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC,
+                         S_IRUSR | S_IWUSR);
   process_ = ::fork();
   if (process_ == 0) {
-    ::dup2(ends[1], STDOUT_FILENO);
+    ::dup2(log, STDOUT_FILENO);
+    ::dup2(log, STDERR_FILENO);  // There it says what is wrong with its configuration.
     become_redis(std::move(arguments), extras_.environment);
   }
-  ::close(ends[1]);
-  output_ = ends[0];
-  return process_ > 0 && becomes_ready(output_);
+  ::close(log);
 }
 
-void RedisServer::stop() {
-  if (process_ > 0) {
-    ::kill(process_, SIGKILL);
-    ::waitpid(process_, nullptr, 0);
+bool RedisServer::becomes_ready(std::size_t said_before) {
+  const auto patience_ends_at = std::chrono::steady_clock::now() + std::chrono::seconds{30};
+  while (std::chrono::steady_clock::now() < patience_ends_at) {
+    if (log().find(extras_.ready_text, said_before) != std::string::npos) return true;
+    if (::waitpid(process_, nullptr, WNOHANG) == process_) {
+      process_ = -1;
+      return false;
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds{1});
   }
-  ::close(output_);
+  return false;
 }
 
-Connection::Connection(int port) {
+void RedisServer::kill() {
+  if (process_ <= 0) return;
+  ::kill(process_, SIGKILL);
+  ::waitpid(process_, nullptr, 0);
+  process_ = -1;
+  frozen_ = false;
+}
+
+void RedisServer::freeze() {
+  ::kill(process_, SIGSTOP);
+  ::waitpid(process_, nullptr, WUNTRACED);  // Until all its threads have stopped.
+  frozen_ = true;
+}
+
+void RedisServer::thaw() {
+  ::kill(process_, SIGCONT);
+  frozen_ = false;
+}
+
+std::string RedisServer::log() const {
+  std::ifstream file(folder_ + "/log");
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+std::string RedisServer::log_tail() const {
+  constexpr std::size_t most = 2000;
+  const std::string said = log();
+  return said.size() > most ? said.substr(said.size() - most) : said;
+}
+
+Connection::Connection(int port, std::chrono::milliseconds patience) {
   socket_ = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  const timeval patience{.tv_sec = 2, .tv_usec = 0};
-  ::setsockopt(socket_, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+  const timeval limit{.tv_sec = patience.count() / 1000, .tv_usec = patience.count() % 1000 * 1000};
+  ::setsockopt(socket_, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
   const sockaddr_in address = loopback(port);
   if (::connect(socket_, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0) return;
   ::close(socket_);
