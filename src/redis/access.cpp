@@ -40,6 +40,11 @@ Expected<Access, ClientError> read_access(std::string_view url, const Client::Se
     if (!file) return ClientError{file.error().message};
     access.password = file->secret;
   }
+  if (access.url.transport == Url::Transport::tls) {
+    auto tls = load_tls(settings);
+    if (!tls) return tls.error();
+    access.tls = *tls;
+  }
   return access;
 }
 

@@ -4,6 +4,7 @@
 #include <string>
 #include <string_view>
 
+#include "redis/tls.hpp"
 #include "redis/url.hpp"
 #include "weir/redis/client.hpp"
 #include "weir/vocabulary.hpp"
@@ -14,6 +15,7 @@ struct Access {
   Url url;
   Client::Settings settings;
   std::string password{};  ///< the URL's, or what its file holds
+  TlsContext tls{};        ///< null: plain
 };
 
 /// Reads the URL and the files that it and the settings name.

@@ -170,8 +170,9 @@ class Connection::Body : public std::enable_shared_from_this<Body> {
     state_ = State::greeting;
     handshake_.emplace(settings_.handshake);
     greeting_.reset();
-    output_ = handshake_->command();
-    write();
+    tls_.reset();
+    if (settings_.tls) tls_.emplace(settings_.tls, settings_.node.host);
+    say(handshake_->command());
     read();
   }
 
@@ -190,8 +191,7 @@ class Connection::Body : public std::enable_shared_from_this<Body> {
         return fail(std::string(name(error->step)) + ": " + error->message);
       }
       if (handshake_->done()) return open(bytes);
-      output_ += handshake_->command();
-      write();
+      say(handshake_->command());
     }
   }
 
@@ -315,8 +315,19 @@ class Connection::Body : public std::enable_shared_from_this<Body> {
     const auto attempt = attempt_;
     expire(now());
     if (attempt != attempt_ || pipeline_.unsent_bytes() == 0) return;
-    pipeline_.take_output(output_);
+    pipeline_.take_output(tls_ ? plain_ : output_);
+    if (tls_) return say(plain_);
     write();
+  }
+
+  void say(std::string_view plain) {
+    if (tls_) {
+      tls_->say(plain);
+      tls_->take_output(output_);
+    } else {
+      output_ += plain;
+    }
+    if (!writing_) write();
   }
 
   /// Sends what is in `output_`, and then what has come together meanwhile.
@@ -350,9 +361,20 @@ class Connection::Body : public std::enable_shared_from_this<Body> {
                                 return self.fail("it closed the connection");
                               if (error) return self.fail(error.message());
                               const auto attempt = self.attempt_;
-                              self.hear({self.room_.data(), count});
+                              self.receive({self.room_.data(), count});
                               if (attempt == self.attempt_) self.read();
                             }));
+  }
+
+  void receive(std::string_view bytes) {
+    if (!tls_) return hear(bytes);
+    plain_.clear();
+    tls_->hear(bytes, plain_);
+    say("");  // what TLS itself has to say
+    const std::string trouble = tls_->trouble();
+    const auto attempt = attempt_;
+    if (!plain_.empty()) hear(plain_);
+    if (attempt == attempt_ && !trouble.empty()) fail(trouble);
   }
 
   void hear(std::string_view bytes) {
@@ -382,6 +404,7 @@ class Connection::Body : public std::enable_shared_from_this<Body> {
   Backoff backoff_;
   std::optional<Handshake> handshake_;
   wire::ReplyReader greeting_;
+  std::optional<TlsSession> tls_;
   State state_ = State::connecting;
   std::uint64_t attempt_ = 0;  ///< which one: handlers of an older one are deaf
   bool failed_ = false;        ///< the last attempt has
@@ -395,7 +418,8 @@ class Connection::Body : public std::enable_shared_from_this<Body> {
   std::string trouble_;                        ///< with the last of them
   std::string why_;                            ///< of the last failure
   std::vector<Pipeline::Ended> ended_;         ///< not told of yet
-  std::string output_;
+  std::string plain_;   ///< what TLS makes output_ of, or of what it has received
+  std::string output_;  ///< on its way to the network
   std::size_t written_ = 0;
   std::array<char, read_bytes> room_;
 };

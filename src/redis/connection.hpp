@@ -12,6 +12,7 @@
 #include "redis/handshake.hpp"
 #include "redis/node.hpp"
 #include "redis/pipeline.hpp"
+#include "redis/tls.hpp"
 
 namespace boost::asio {
 class io_context;
@@ -35,6 +36,7 @@ class Connection {
   struct Settings {
     Node node{};
     std::string path{};  ///< of a Unix socket, which then stands for the node
+    TlsContext tls{};    ///< null: plain
     Handshake::Settings handshake{};
     Pipeline::Settings pipeline{};
     std::chrono::nanoseconds connect_within = std::chrono::seconds{1};

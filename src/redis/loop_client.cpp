@@ -21,6 +21,7 @@ Connection::Settings connection_settings(const Access& access) {
   Connection::Settings out;
   if (!access.url.nodes.empty()) out.node = access.url.nodes.front();
   out.path = access.url.path;
+  out.tls = access.tls;
   out.handshake.user = access.url.user;
   out.handshake.password = access.password;
   out.handshake.client_name = settings.client_name;

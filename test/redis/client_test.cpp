@@ -2,7 +2,6 @@
 #include "weir/redis/client.hpp"
 
 #include <gtest/gtest.h>
-#include <signal.h>
 
 #include <atomic>
 #include <chrono>
@@ -13,7 +12,6 @@
 
 #include "test/redis/asking.hpp"
 #include "test/wire/redis_server.hpp"
-#include "wire/integer.hpp"
 
 namespace weir::redis {
 namespace {
@@ -33,13 +31,6 @@ std::unique_ptr<Client> connect(const std::string& url, const Client::Settings& 
   auto client = Client::connect(url, settings);
   if (!client) throw std::runtime_error(client.error().message);
   return std::move(client).value();
-}
-
-pid_t process_of(Client& client) {
-  const StoreReply info = ask_until_answered(client, {"INFO", "server"});
-  const std::string_view digits =
-      std::string_view(info.text).substr(info.text.find("process_id:") + 11);
-  return static_cast<pid_t>(*wire::strict_integer(digits.substr(0, digits.find('\r'))));
 }
 
 StoreReply answer(Kind kind, std::string text) {
@@ -110,10 +101,10 @@ TEST(Client, ReconnectsToAKilledConnectionAndTellsWhatMayHaveRun) {
 }
 
 TEST(Client, KeepsDeadlinesWhileTheServerHangsAndMatchesNoLateReply) {
-  const wire::RedisServer server;
+  wire::RedisServer server;
   const auto client = connect(url_of(server));
-  const pid_t process = process_of(*client);
-  ::kill(process, SIGSTOP);
+  ask_until_answered(*client, {"PING"});
+  server.freeze();
   auto shortest = std::chrono::nanoseconds::max();  // a busy machine holds up some of them
   for (int i = 0; i < 5; ++i) {
     const auto begin_at = std::chrono::steady_clock::now();
@@ -123,19 +114,19 @@ TEST(Client, KeepsDeadlinesWhileTheServerHangsAndMatchesNoLateReply) {
   }
   EXPECT_GE(shortest, 20ms);
   EXPECT_LT(shortest, 70ms);
-  ::kill(process, SIGCONT);
+  server.thaw();
   EXPECT_EQ(ask(*client, {"ECHO", "mine"}), answer(Kind::text, "mine"));
   EXPECT_EQ(client->stats().late_replies, 5u);
   EXPECT_EQ(client->stats().connections, 1u);
 }
 
 TEST(Client, GivesUpAConnectionThatOwesAnAnswerForTooLong) {
-  const wire::RedisServer server;
+  wire::RedisServer server;
   Client::Settings settings;
   settings.connect_within = 100ms;
   const auto client = connect(url_of(server), settings);
-  const pid_t process = process_of(*client);
-  ::kill(process, SIGSTOP);
+  ask_until_answered(*client, {"PING"});
+  server.freeze();
   EXPECT_EQ(ask(*client, {"ECHO", "late"}, 1ms).outcome, CallOutcome::timed_out);
   auto behind = begin(*client, {"ECHO", "behind"});
   EXPECT_EQ(result(std::move(behind)).outcome, CallOutcome::indeterminate);
@@ -145,7 +136,7 @@ TEST(Client, GivesUpAConnectionThatOwesAnAnswerForTooLong) {
     reply = ask(*client, {"PING"}, 10ms);
     EXPECT_EQ(reply.outcome, CallOutcome::not_sent);
   } while (client->stats().failed_attempts == 0);
-  ::kill(process, SIGCONT);
+  server.thaw();
   EXPECT_EQ(ask_until_answered(*client, {"ECHO", "mine"}), answer(Kind::text, "mine"));
   EXPECT_EQ(client->stats().late_replies, 0u);
 }
