@@ -46,12 +46,33 @@ class RedisStore : public ScriptStore {
   /// Any command.
   wire::Reply run(const std::vector<std::string>& command);
 
+ protected:
+  /// A script's call: its command and name, then the keys and arguments.
+  ScriptReply run(std::vector<std::string> command, const ScriptCall& call);
+  ScriptReply call_script(const ScriptCall& call);
+
  private:
   Loaded loaded_;
   ClockFile clock_;
   wire::RedisServer server_;
   test::RedisConnection connection_;
   std::map<std::string, std::string> digests_;
+};
+
+/// The text as a release with another number would have it: weir_2.
+std::string renumbered(std::string text);
+
+/// A store that clients of two releases share, and such as have scripts alone: each call is
+/// another's.
+class ReleasesSideBySide : public RedisStore {
+ public:
+  ReleasesSideBySide();
+
+  std::string name() const override { return "two releases and EVALSHA in Redis"; }
+  ScriptReply call(const ScriptCall& call) override;
+
+ private:
+  std::size_t calls_ = 0;
 };
 
 }  // namespace weir::redis

@@ -2,6 +2,6 @@
 
 namespace weir::redis {
 
-const std::size_t schedules = 1300;
+const std::size_t schedules = 1000;
 
 }  // namespace weir::redis

@@ -5,6 +5,7 @@
 
 #include "test/redis/lua_store.hpp"
 #include "test/redis/script_host.hpp"
+#include "test/redis/several_keys.hpp"
 
 namespace weir::redis {
 namespace {
@@ -22,6 +23,11 @@ TEST_P(Scripts, DecideAsThePureMachines) {
   std::cout << compared.decisions << " decisions, " << compared.taken << " taken, "
             << compared.denied << " denied, " << compared.given_back << " units given back, "
             << compared.states << " states\n";
+}
+
+TEST_P(Scripts, DecideOverSeveralKeysAsTheMachinesAndTheTable) {
+  LuaStore store(GetParam());
+  expect_equal_over_several_keys(store, 30);
 }
 
 INSTANTIATE_TEST_SUITE_P(Loaded, Scripts, testing::Values(Loaded::library, Loaded::scripts));

@@ -6,6 +6,7 @@
 #include "test/redis/redis_store.hpp"
 #include "test/redis/schedules.hpp"
 #include "test/redis/script_host.hpp"
+#include "test/redis/several_keys.hpp"
 
 namespace weir::redis {
 namespace {
@@ -22,6 +23,20 @@ TEST_P(InRedis, ScriptsDecideAsThePureMachines) {
   std::cout << compared.decisions << " decisions, " << compared.taken << " taken, "
             << compared.denied << " denied, " << compared.given_back << " units given back, "
             << compared.states << " states\n";
+}
+
+TEST_P(InRedis, ScriptsDecideOverSeveralKeysAsTheMachinesAndTheTable) {
+  RedisStore store(GetParam());
+  expect_equal_over_several_keys(store, schedules / 2);
+}
+
+TEST(ReleasesSideBySide, ContinueEachOthersStates) {
+  ReleasesSideBySide store;
+  ScriptHost host(store);
+  const auto compared = host::expect_equal_to_pure(host, {.count = schedules / 4});
+  EXPECT_GT(compared.taken, 15 * schedules);
+  EXPECT_GT(compared.given_back, schedules / 4);
+  expect_equal_over_several_keys(store, schedules / 4);
 }
 
 INSTANTIATE_TEST_SUITE_P(Loaded, InRedis, testing::Values(Loaded::library, Loaded::scripts));

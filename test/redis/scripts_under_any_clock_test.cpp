@@ -1,5 +1,5 @@
 // The scripts against the machines where the tester of hosts does not go: clocks that are set back,
-// numbers at the edge of what a double holds, logs in a ring, several keys.
+// numbers at the edge of what a double holds, logs in a ring.
 #include <gtest/gtest.h>
 
 #include <random>
@@ -8,8 +8,6 @@
 #include "redis/stored_form.hpp"
 #include "test/redis/lua_store.hpp"
 #include "test/redis/script_host.hpp"
-#include "weir/local/rule.hpp"
-#include "weir/local/table.hpp"
 
 namespace weir::redis {
 namespace {
@@ -289,51 +287,6 @@ TEST(NewNumbers, FindTheStatesThatOldOnesLeft) {
       }
     }
   }
-}
-
-TEST(SeveralKeys, AreTakenTogetherAsTheTableTakesThem) {
-  LuaStore store(Loaded::library);
-  Rules rules;
-  Table table({.hash_key = {1, 2}});
-  const std::vector<Limit> limits{Limit::of("5/1s"),
-                                  Limit::of("leaky-bucket 10/1s queue 5"),
-                                  Limit::of("sliding-log 6/1s block 200ms"),
-                                  Limit::of("fixed-window 4/500ms"),
-                                  Limit::of("concurrency 5/300ms"),
-                                  Limit::of("sliding-window 8/1s parts 4 & 20/1m")};
-  std::mt19937_64 random(11);
-  const auto below = [&](std::size_t end) { return random() % end; };
-  Instant now{std::chrono::seconds{1'750'000'000}};
-  std::size_t verdicts[4] = {};
-  for (int event = 0; event < 6'000; ++event) {
-    if (below(3) == 0)
-      now += Span{static_cast<std::int64_t>(below(below(4) == 0 ? 900'000 : 30'000))};
-    std::vector<Claim> claims;
-    std::vector<std::string> keys, configs, costs;
-    for (std::size_t at = 1 + below(4); at > 0; --at) {
-      const std::size_t which = below(limits.size());
-      const Rule* rule = rules.find(limits[which].text()).value();
-      const Cost cost = below(12) == 0 ? 9 : static_cast<Cost>(below(3));
-      claims.push_back({{rule, "k"}, cost});
-      keys.emplace_back(1, static_cast<char>('a' + which));
-      configs.push_back(config_text(limits[which]).value());
-      costs.push_back(std::to_string(cost));
-    }
-    Request request{now, 1, {}};
-    if (below(2) == 0) request.patience = Span{static_cast<std::int64_t>(below(400'000))};
-    std::array<Grant, Table::most_claims> grants;
-    const JointAnswer right = table.take_all(claims, request, grants.data());
-    std::vector<std::string> arguments = configs;
-    arguments.insert(arguments.end(), costs.begin(), costs.end());
-    arguments.push_back(patience_text(request));
-    store.set_time(now);
-    const ScriptReply reply = store.call({ScriptVerb::take, 'm', keys, arguments});
-    ASSERT_EQ(reply.error, "");
-    ASSERT_EQ(told_decision(reply.integers), right.decision) << event;
-    ASSERT_EQ(reply.integers[6], static_cast<std::int64_t>(right.binding)) << event;
-    ++verdicts[static_cast<std::size_t>(right.decision.verdict)];
-  }
-  for (const std::size_t count : verdicts) EXPECT_GT(count, 100u);
 }
 
 TEST(Permits, HaveNoNumberTwiceThoughTheirKeyExpiresInBetween) {
