@@ -48,12 +48,16 @@ struct LastThrottle {
   }
 };
 
-/// Everything a command runs against. One for each worker; the connection changes.
-struct CommandContext {
+/// What an answer counts in, whichever connection it is for.
+struct WorkerContext {
   Service& service;
-  RuleCache& rules;
   WorkerMetrics& metrics;
   HotKeys& hot_keys;
+};
+
+/// Everything a command runs against. One for each worker; the connection changes.
+struct CommandContext : WorkerContext {
+  RuleCache& rules;
   Connection* connection = nullptr;
   Instant now{};           ///< when the bytes at hand were read
   std::uint64_t turn = 0;  ///< commands that may be answered now; RESET ends it before its time

@@ -1,6 +1,7 @@
 // CL.THROTTLE and the WEIR commands.
 #include <array>
 
+#include "server/asking.hpp"
 #include "server/commands.hpp"
 #include "server/grant_token.hpp"
 #include "weir/algorithm/redis_cell.hpp"
@@ -44,6 +45,13 @@ const Rule* find_rule(CommandContext& context, std::string_view limit, ReplyWrit
   return nullptr;
 }
 
+/// Counts a decision.
+void note(WorkerContext& worker, const Decided& decided, Cost cost) {
+  const auto& [subject, decision, decided_at, grant, shared] = decided;
+  worker.metrics.decided(*subject.rule, decision.verdict, cost);
+  worker.hot_keys.saw(*subject.rule, subject.key, decision.verdict);
+}
+
 void throttle(CommandContext& context, const Arguments& arguments, ReplyWriter& reply) {
   const auto read = wire::read_throttle(behind_name(arguments));
   if (!read) return fail(context, reply, read.error().message);
@@ -55,19 +63,17 @@ void throttle(CommandContext& context, const Arguments& arguments, ReplyWriter& 
     if (!configured) return fail(context, reply, RedisCell::describe(configured.error()));
     last = {call, *configured};
   }
-  const Machine::Config& config = last->config;
-  const Subject subject{&context.service.rules.redis_cell(), read->key, &config, context.key_hash};
-  Answer answer;
-  if (call.quantity >= 0) {
-    answer = context.service.table.take(subject, {context.now, call.quantity}, &context.grant);
-  } else {
-    context.service.table.refund(subject, context.now, -call.quantity);
-    answer = context.service.table.peek(subject, {context.now, 0}, &context.grant);
-  }
-  context.metrics.decided(*subject.rule, answer.decision.verdict, std::max<Cost>(call.quantity, 0));
-  context.hot_keys.saw(*subject.rule, read->key, answer.decision.verdict);
-  reply.integers(RedisCell::reply(std::get<Gcra::Config>(config), call, answer.decision,
-                                  context.grant.marks[0], answer.decided_at));
+  const Subject subject{&context.service.rules.redis_cell(), read->key, &last->config,
+                        context.key_hash};
+  const auto tell = [call, config = std::get<Gcra::Config>(last->config)](
+                        WorkerContext& worker, const Decided& decided, ReplyWriter& told) {
+    note(worker, decided, std::max<Cost>(call.quantity, 0));
+    told.integers(RedisCell::reply(config, call, decided.decision, decided.grant->marks[0],
+                                   decided.decided_at));
+  };
+  if (call.quantity >= 0) return ask_to_take(context, subject, {call.quantity}, reply, tell);
+  context.service.table.refund(subject, context.now, -call.quantity);
+  ask_to_peek(context, subject, {0}, reply, tell);
 }
 
 std::optional<std::uint64_t> fetch_throttled(const CommandContext& context,
@@ -94,9 +100,8 @@ void write_decision(const Decision& decision, Instant now, ReplyWriter& reply) {
 
 constexpr std::size_t decision_fields = 7;
 
-void write_grant(CommandContext& context, const Rule& rule, const Grant& grant,
-                 ReplyWriter& reply) {
-  const std::uint64_t number = context.service.next_grant.fetch_add(1, std::memory_order_relaxed);
+void write_grant(WorkerContext& worker, const Rule& rule, const Grant& grant, ReplyWriter& reply) {
+  const std::uint64_t number = worker.service.next_grant.fetch_add(1, std::memory_order_relaxed);
   reply.bulk(print({number, grant}, rule.limit.terms().size()));
 }
 
@@ -105,19 +110,20 @@ void take(CommandContext& context, const Arguments& arguments, ReplyWriter& repl
   if (!read) return fail(context, reply, read.error().message);
   const Rule* rule = find_rule(context, read->limit, reply);
   if (!rule || !fits(context, read->key, reply)) return;
-  const Request request{context.now, read->cost, read->patience};
   const Subject subject{rule, read->key, nullptr, context.key_hash};
-  const Answer answer = context.service.table.take(subject, request, &context.grant);
-  context.metrics.decided(*rule, answer.decision.verdict, read->cost);
-  context.hot_keys.saw(*rule, read->key, answer.decision.verdict);
-  reply.map(decision_fields);
-  write_decision(answer.decision, answer.decided_at, reply);
-  reply.bulk("grant");
-  if (taken(answer.decision.verdict) && read->cost > 0) {
-    write_grant(context, *rule, context.grant, reply);
-  } else {
-    reply.null();
-  }
+  const auto tell = [cost = read->cost](WorkerContext& worker, const Decided& decided,
+                                        ReplyWriter& told) {
+    note(worker, decided, cost);
+    told.map(decision_fields);
+    write_decision(decided.decision, decided.decided_at, told);
+    told.bulk("grant");
+    if (taken(decided.decision.verdict) && cost > 0) {
+      write_grant(worker, *decided.subject.rule, *decided.grant, told);
+    } else {
+      told.null();
+    }
+  };
+  ask_to_take(context, subject, {read->cost, read->patience}, reply, tell);
 }
 
 std::optional<std::uint64_t> fetch_taken(const CommandContext& context,
@@ -132,11 +138,41 @@ void peek(CommandContext& context, const Arguments& arguments, ReplyWriter& repl
   if (!read) return fail(context, reply, read.error().message);
   const Rule* rule = find_rule(context, read->limit, reply);
   if (!rule || !fits(context, read->key, reply)) return;
-  const Answer answer = context.service.table.peek({rule, read->key}, {context.now, read->cost});
-  reply.map(decision_fields);
+  const auto tell = [](WorkerContext&, const Decided& decided, ReplyWriter& told) {
+    told.map(decision_fields);
+    write_decision(decided.decision, decided.decided_at, told);
+    told.bulk("grant");
+    told.null();
+  };
+  ask_to_peek(context, {rule, read->key}, {read->cost}, reply, tell);
+}
+
+void tell_all(WorkerContext& worker, const JointlyDecided& decided, ReplyWriter& reply) {
+  const auto& [claims, answer, grants] = decided;
+  for (const auto& [subject, cost] : claims) {
+    worker.metrics.decided(*subject.rule, answer.decision.verdict, cost);
+    worker.hot_keys.saw(*subject.rule, subject.key, answer.decision.verdict);
+  }
+  reply.map(decision_fields + 2);
   write_decision(answer.decision, answer.decided_at, reply);
+  // One grant for each key, in the order of the request; each is given back by itself.
   reply.bulk("grant");
-  reply.null();
+  if (taken(answer.decision.verdict)) {
+    reply.array(claims.size());
+    for (std::size_t at = 0; at < claims.size(); ++at) {
+      if (claims[at].cost > 0) {
+        write_grant(worker, *claims[at].subject.rule, grants[at], reply);
+      } else {
+        reply.null();
+      }
+    }
+  } else {
+    reply.null();
+  }
+  reply.bulk("key");
+  reply.bulk(claims[answer.binding].subject.key);
+  reply.bulk("atomic");
+  reply.integer(1);
 }
 
 void take_all(CommandContext& context, const Arguments& arguments, ReplyWriter& reply) {
@@ -149,35 +185,7 @@ void take_all(CommandContext& context, const Arguments& arguments, ReplyWriter& 
     if (!rule || !fits(context, read->keys[at], reply)) return;
     claims[at] = {{rule, read->keys[at]}, read->costs[at]};
   }
-  std::array<Grant, Table::most_claims> grants;
-  const Request request{context.now, 0, read->patience};
-  const JointAnswer answer =
-      context.service.table.take_all(std::span(claims).first(count), request, grants.data());
-  for (std::size_t at = 0; at < count; ++at) {
-    const Subject& subject = claims[at].subject;
-    context.metrics.decided(*subject.rule, answer.decision.verdict, claims[at].cost);
-    context.hot_keys.saw(*subject.rule, subject.key, answer.decision.verdict);
-  }
-  reply.map(decision_fields + 2);
-  write_decision(answer.decision, answer.decided_at, reply);
-  // One grant for each key, in the order of the request; each is given back by itself.
-  reply.bulk("grant");
-  if (taken(answer.decision.verdict)) {
-    reply.array(count);
-    for (std::size_t at = 0; at < count; ++at) {
-      if (claims[at].cost > 0) {
-        write_grant(context, *claims[at].subject.rule, grants[at], reply);
-      } else {
-        reply.null();
-      }
-    }
-  } else {
-    reply.null();
-  }
-  reply.bulk("key");
-  reply.bulk(claims[answer.binding].subject.key);
-  reply.bulk("atomic");
-  reply.integer(1);
+  ask_to_take_all(context, std::span(claims).first(count), read->patience, reply, tell_all);
 }
 
 void cancel(CommandContext& context, const Arguments& arguments, ReplyWriter& reply) {
@@ -241,22 +249,23 @@ void enter(CommandContext& context, const Arguments& arguments, ReplyWriter& rep
   const auto [rule, term] = find_permit_rule(context, read->limit, reply);
   if (!rule || !fits(context, read->key, reply)) return;
   const Subject subject{rule, read->key, nullptr, context.key_hash};
-  const Request request{context.now, read->weight, {}};
-  const Answer answer = context.service.table.take(subject, request, &context.grant);
-  context.metrics.decided(*rule, answer.decision.verdict, read->weight);
-  context.hot_keys.saw(*rule, read->key, answer.decision.verdict);
-  reply.map(decision_fields + 1);
-  write_decision(answer.decision, answer.decided_at, reply);
-  reply.bulk("permit");
-  if (taken(answer.decision.verdict) && read->weight > 0) {
-    const PermitId permit =
-        answer.shared ? PermitId::none : Concurrency::permit_of(context.grant.marks.at(term));
-    reply.bulk(std::to_string(static_cast<std::int64_t>(permit)));
-  } else {
-    reply.null();
-  }
-  reply.bulk("lease_us");
-  reply.integer(rule->limit.terms()[term].period.count());
+  const auto tell = [weight = read->weight, term = term](
+                        WorkerContext& worker, const Decided& decided, ReplyWriter& told) {
+    note(worker, decided, weight);
+    told.map(decision_fields + 1);
+    write_decision(decided.decision, decided.decided_at, told);
+    told.bulk("permit");
+    if (taken(decided.decision.verdict) && weight > 0) {
+      const PermitId permit =
+          decided.shared ? PermitId::none : Concurrency::permit_of(decided.grant->marks.at(term));
+      told.bulk(std::to_string(static_cast<std::int64_t>(permit)));
+    } else {
+      told.null();
+    }
+    told.bulk("lease_us");
+    told.integer(decided.subject.rule->limit.terms()[term].period.count());
+  };
+  ask_to_take(context, subject, {read->weight}, reply, tell);
 }
 
 void leave(CommandContext& context, const Arguments& arguments, ReplyWriter& reply) {

@@ -31,7 +31,7 @@ Worker::Worker(Service& service, const ConnectionLimits& limits)
       metrics_(service.metrics.add_worker()),
       hot_keys_(service.hot_keys.add_worker(service.clock.now())),
       rules_(service.rules),
-      context_{service, rules_, metrics_, hot_keys_},
+      context_{{service, metrics_, hot_keys_}, rules_},
       parser_(limits.request),
       strangers_parser_(strangers_limits(limits.request)),
       work_(io_.get_executor()) {}
