@@ -67,7 +67,7 @@ struct Held {
 
 class Schedule {
  public:
-  Schedule(Store& store, ClockGoes clock, std::uint64_t seed, Compared& compared)
+  Schedule(ScriptStore& store, ClockGoes clock, std::uint64_t seed, Compared& compared)
       : store_(store), clock_(clock), random_(seed), compared_(compared) {
     for (const char* text : limit_texts) limits_.push_back(Limit::of(text));
     for (const Limit& limit : limits_) rules_of_.push_back(rules_.find(limit.text()).value());
@@ -310,7 +310,7 @@ class Schedule {
     if (right > 0) ++compared_.given_back;
   }
 
-  Store& store_;
+  ScriptStore& store_;
   ClockGoes clock_;
   std::mt19937_64 random_;
   Compared& compared_;
@@ -328,7 +328,7 @@ class Schedule {
 
 }  // namespace
 
-void expect_equal_over_several_keys(Store& store, std::size_t schedules) {
+void expect_equal_over_several_keys(ScriptStore& store, std::size_t schedules) {
   Compared compared;
   for (std::uint64_t seed = 1; seed <= schedules; ++seed) {
     Schedule schedule(store, seed % 2 == 0 ? ClockGoes::on : ClockGoes::anywhere, seed, compared);
