@@ -6,6 +6,7 @@
 #include "cli/remote.hpp"
 #include "cli/server_verbs.hpp"
 #include "redis/limit_config.hpp"
+#include "redis/recipes.hpp"
 #include "redis/scripts.hpp"
 
 namespace weir::cli {
@@ -20,21 +21,21 @@ constexpr std::string_view help =
 Examples:
   weir lua install redis://127.0.0.1:6379
   weir lua config 5/1m burst 2
-  weir lua print library
   weir lua print sliding-log cancel
+  weir lua print incr-window
 
-Usage: weir lua install redis://HOST:PORT [OPTION...]
+Usage: weir lua install redis://HOST:PORT [recipes] [OPTION...]
        weir lua config LIMIT
-       weir lua print library
+       weir lua print library|recipes
        weir lua print ALGORITHM [take|peek|cancel|refund|release|renew]
+       weir lua print incr-window|zset-log|spring
 
   --password-file FILE   of the Redis
   --tls-ca FILE          whom to trust, with rediss://HOST:PORT
 
-install loads the functions weir_1_take, _peek, _cancel, _refund, _release and
-_renew (Redis 7 and later), once, and replaces nothing. config prints a limit as
-the functions want it. print ALGORITHM gives a script for EVALSHA, by
-its name in a limit, or `several` for limits with & or block.
+install loads functions (Redis 7 and later) once, and replaces nothing. config
+prints a limit as they want it. print gives a library, or a script for EVALSHA:
+a recipe, or an ALGORITHM by its name in a limit (`several`: with & or block).
 Exit codes: 0 done; 1 another library has that name; 2 bad usage or input; 3 no
 server answers.
 )";
@@ -60,13 +61,32 @@ constexpr std::array letters{
     NamedLetter{"concurrency", 'c'},    NamedLetter{"several", 'm'},
 };
 
-ExitCode print(const std::vector<std::string>& words, const Console& console) {
-  if (words.size() == 2 && words[1] == "library") {
-    console.out << redis::function_library();
-    return ExitCode::ok;
+/// A library for FUNCTION LOAD.
+struct Library {
+  std::string_view name;
+  std::string text;
+};
+Library machines() { return {redis::library_name, redis::function_library()}; }
+Library recipes() { return {redis::recipe_library_name, redis::recipe_library()}; }
+
+/// What is printed by one word; empty where it is none of those.
+std::string text_called(std::string_view word) {
+  if (word == "library") return machines().text;
+  if (word == "recipes") return recipes().text;
+  for (const redis::Recipe recipe : redis::recipes) {
+    if (word == redis::name(recipe)) return std::string(redis::text_of(recipe).script);
   }
+  return "";
+}
+
+ExitCode print(const std::vector<std::string>& words, const Console& console) {
   if (words.size() < 2 || words.size() > 3) {
-    return complain(console, "expected: weir lua print library, or an algorithm");
+    return complain(console, "expected: weir lua print library, recipes, or one script's name");
+  }
+  const std::string text = words.size() == 2 ? text_called(words[1]) : "";
+  if (!text.empty()) {
+    console.out << text;
+    return ExitCode::ok;
   }
   const std::string verb = words.size() == 3 ? words[2] : "take";
   for (const NamedLetter& named : letters) {
@@ -80,8 +100,9 @@ ExitCode print(const std::vector<std::string>& words, const Console& console) {
     return complain(console, "'" + printable(verb) +
                                  "': expected take, peek, cancel, refund, release or renew");
   }
-  return complain(console, "no script is called '" + printable(words[1]) +
-                               "'; expected library, an algorithm's name, or several");
+  return complain(
+      console, "no script is called '" + printable(words[1]) +
+                   "'; expected library, recipes, an algorithm's or a recipe's name, or several");
 }
 
 ExitCode print_config(std::vector<std::string> words, const Console& console) {
@@ -107,8 +128,9 @@ std::string address_of(std::string_view url) {
 }
 
 /// Of a library of our name that is there already: whether it is this one.
-ExitCode compare(Conversation& conversation, const std::string& url, const Console& console) {
-  const std::array<std::string_view, 5> list{"FUNCTION", "LIST", "LIBRARYNAME", redis::library_name,
+ExitCode compare(Conversation& conversation, const Library& library, const std::string& url,
+                 const Console& console) {
+  const std::array<std::string_view, 5> list{"FUNCTION", "LIST", "LIBRARYNAME", library.name,
                                              "WITHCODE"};
   const auto reply = conversation.ask(list);
   if (!reply) {
@@ -117,21 +139,24 @@ ExitCode compare(Conversation& conversation, const std::string& url, const Conso
   }
   const wire::Reply* code =
       reply->elements.empty() ? nullptr : reply->elements[0].field("library_code");
-  if (code && code->text == redis::function_library()) {
-    console.out << redis::library_name << " is at " << url << " already\n";
+  if (code && code->text == library.text) {
+    console.out << library.name << " is at " << url << " already\n";
     return ExitCode::ok;
   }
-  report(console.err, {"another library is called " + std::string(redis::library_name) + " at " +
-                       url + "; look at it with: FUNCTION LIST LIBRARYNAME weir_1 WITHCODE"});
+  const std::string name(library.name);
+  report(console.err, {"another library is called " + name + " at " + url +
+                       "; look at it with: FUNCTION LIST LIBRARYNAME " + name + " WITHCODE"});
   return ExitCode::refused;
 }
 
 ExitCode install(const Options& options, const Console& console) {
-  const std::string url = options.words.size() == 2 ? printable(options.words[1]) : "";
+  const bool of_recipes = options.words.size() == 3 && options.words[2] == "recipes";
+  const bool right = options.words.size() == 2 || of_recipes;
+  const std::string url = right ? printable(options.words[1]) : "";
   Remote remote = options.remote;
   remote.address = address_of(url);
   if (remote.address.empty()) {
-    return complain(console, "expected: weir lua install redis://HOST:PORT");
+    return complain(console, "expected: weir lua install redis://HOST:PORT [recipes]");
   }
   auto begun = Conversation::begin(remote);
   if (!begun) {
@@ -139,19 +164,19 @@ ExitCode install(const Options& options, const Console& console) {
     return begun.error().code;
   }
   Conversation conversation = std::move(begun).value();
-  const std::string library = redis::function_library();
-  const std::array<std::string_view, 3> load{"FUNCTION", "LOAD", library};
+  const Library library = of_recipes ? recipes() : machines();
+  const std::array<std::string_view, 3> load{"FUNCTION", "LOAD", library.text};
   const auto reply = conversation.ask(load);
   if (!reply) {
     report(console.err, {reply.error().message});
     return reply.error().code;
   }
   if (reply->type != ReplyType::error) {
-    console.out << "loaded " << redis::library_name << " into " << url << '\n';
+    console.out << "loaded " << library.name << " into " << url << '\n';
     return ExitCode::ok;
   }
   if (reply->text.find("already exists") != std::string::npos) {
-    return compare(conversation, url, console);
+    return compare(conversation, library, url, console);
   }
   if (reply->text.starts_with("ERR unknown command")) {
     return complain(console, url + " knows no functions, as Redis does from 7 on; " +

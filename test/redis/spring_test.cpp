@@ -203,6 +203,10 @@ TEST_P(Spring, MintsNothingWhereTheGatewaysClockGoesBackAndForth) {
   for (const std::int64_t second : seconds) ours.push_back(as_gateway({{1, 1}, second, 1}).allowed);
   EXPECT_EQ(theirs, (std::vector<std::int64_t>{1, 0, 0, 1, 0, 1}));
   EXPECT_EQ(ours, (std::vector<std::int64_t>{1, 0, 0, 0, 0, 0}));
+  forget();
+  EXPECT_EQ(as_gateway({{1, 10}, 100, 5}), (Told{1, 5}));
+  EXPECT_EQ(as_gateway({{1, 10}, 90, 5}), (Told{1, 0}));
+  EXPECT_EQ(as_gateway({{1, 10}, 100, 1}), (Told{0, 0}));
 }
 
 TEST_P(Spring, LocksNobodyOutForLongAfterAClockWasSetBack) {
