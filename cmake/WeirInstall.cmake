@@ -1,19 +1,31 @@
-# find_package(weir) gives weir::weir and the layers below it; pkg-config knows the same as `weir`.
+# find_package(weir) gives weir::weir and the layers below it, with COMPONENTS redis weir::redis
+# too; pkg-config knows the same as `weir` and `weir-redis`.
 # Two components: `development` is the library for those who build with it, `server` the program.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
+# The redis component is in a file of its own: it names libraries of others.
 get_property(exported GLOBAL PROPERTY WEIR_EXPORTED)
-install(TARGETS ${exported} EXPORT weir_targets
-  ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT development
-  FILE_SET HEADERS DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT development)
-
+set(redis_exported ${exported})
+list(FILTER exported EXCLUDE REGEX "^weir_(wire|redis)")
+list(FILTER redis_exported INCLUDE REGEX "^weir_(wire|redis)")
 set(package_folder ${CMAKE_INSTALL_LIBDIR}/cmake/weir)
-install(EXPORT weir_targets NAMESPACE weir:: FILE weirConfig.cmake
-  DESTINATION ${package_folder} COMPONENT development)
+function(install_exported name)
+  install(TARGETS ${ARGN} EXPORT ${name}
+    ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT development
+    FILE_SET HEADERS DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT development)
+  install(EXPORT ${name} NAMESPACE weir:: FILE ${name}.cmake
+    DESTINATION ${package_folder} COMPONENT development)
+endfunction()
+install_exported(weirTargets ${exported})
+if(redis_exported)
+  install_exported(weirRedisTargets ${redis_exported})
+endif()
+
 write_basic_package_version_file("${PROJECT_BINARY_DIR}/weirConfigVersion.cmake"
   COMPATIBILITY SameMajorVersion)
-install(FILES "${PROJECT_BINARY_DIR}/weirConfigVersion.cmake"
+install(FILES "${PROJECT_SOURCE_DIR}/cmake/weirConfig.cmake"
+    "${PROJECT_BINARY_DIR}/weirConfigVersion.cmake"
   DESTINATION ${package_folder} COMPONENT development)
 
 # Dependents first, as a static link wants them.
@@ -28,7 +40,12 @@ endforeach()
 file(RELATIVE_PATH WEIR_INCLUDE_FROM_PC
   "${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig" "${CMAKE_INSTALL_FULL_INCLUDEDIR}")
 configure_file("${PROJECT_SOURCE_DIR}/cmake/weir.pc.in" "${PROJECT_BINARY_DIR}/weir.pc" @ONLY)
-install(FILES "${PROJECT_BINARY_DIR}/weir.pc"
+if(redis_exported)
+  configure_file("${PROJECT_SOURCE_DIR}/cmake/weir-redis.pc.in"
+    "${PROJECT_BINARY_DIR}/weir-redis.pc" @ONLY)
+  set(redis_pc "${PROJECT_BINARY_DIR}/weir-redis.pc")
+endif()
+install(FILES "${PROJECT_BINARY_DIR}/weir.pc" ${redis_pc}
   DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT development)
 
 if(TARGET weir)

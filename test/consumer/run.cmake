@@ -15,6 +15,7 @@ run("${CMAKE_COMMAND}" -S "${CONSUMER}" -B "${SCRATCH}/build" -G Ninja
   -DCMAKE_BUILD_TYPE=Release "-DCMAKE_CXX_FLAGS=-Wall -Wextra -Wpedantic -Werror")
 run("${CMAKE_COMMAND}" --build "${SCRATCH}/build")
 run("${SCRATCH}/build/consumer")
+run("${SCRATCH}/build/sharing")
 
 # The same source by pkg-config alone.
 find_program(PKG_CONFIG pkg-config)
@@ -22,9 +23,14 @@ if(PKG_CONFIG)
   file(GLOB_RECURSE pc_file "${SCRATCH}/installed/weir.pc")
   cmake_path(GET pc_file PARENT_PATH pc_folder)
   set(ENV{PKG_CONFIG_PATH} "${pc_folder}")
-  execute_process(COMMAND "${PKG_CONFIG}" --cflags --libs weir
-    OUTPUT_VARIABLE flags OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
-  separate_arguments(flags)
-  run("${COMPILER}" -std=c++20 "${CONSUMER}/main.cpp" ${flags} -o "${SCRATCH}/by_pkg_config")
-  run("${SCRATCH}/by_pkg_config")
+  foreach(source_of IN ITEMS "main.cpp of weir" "sharing.cpp of weir-redis")
+    string(REPLACE " of " ";" source_and_package "${source_of}")
+    list(GET source_and_package 0 source)
+    list(GET source_and_package 1 package)
+    execute_process(COMMAND "${PKG_CONFIG}" --cflags --libs ${package}
+      OUTPUT_VARIABLE flags OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
+    separate_arguments(flags)
+    run("${COMPILER}" -std=c++20 "${CONSUMER}/${source}" ${flags} -o "${SCRATCH}/by_${package}")
+    run("${SCRATCH}/by_${package}")
+  endforeach()
 endif()

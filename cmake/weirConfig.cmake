@@ -1,0 +1,17 @@
+# find_package(weir [COMPONENTS redis]): weir::weir needs nothing else; weir::redis needs OpenSSL.
+include(CMakeFindDependencyMacro)
+include("${CMAKE_CURRENT_LIST_DIR}/weirTargets.cmake")
+foreach(component IN LISTS weir_FIND_COMPONENTS)
+  set(targets "${CMAKE_CURRENT_LIST_DIR}/weirRedisTargets.cmake")
+  set(weir_${component}_FOUND FALSE)
+  if(component STREQUAL "redis" AND EXISTS "${targets}")
+    find_dependency(Threads)
+    find_dependency(OpenSSL)
+    include("${targets}")
+    set(weir_redis_FOUND TRUE)
+  elseif(weir_FIND_REQUIRED_${component})
+    set(weir_FOUND FALSE)
+    set(weir_NOT_FOUND_MESSAGE
+      "this weir has no component '${component}'; 'redis' is built with -DWEIR_BUILD_REDIS=ON")
+  endif()
+endforeach()
