@@ -1,8 +1,8 @@
 #include "weir/redis/limits.hpp"
 
 #include <algorithm>
-#include <atomic>
 #include <condition_variable>
+#include <map>
 #include <mutex>
 #include <stdexcept>
 #include <utility>
@@ -152,10 +152,22 @@ bool sleep_until(SteadyInstant instant, WakeSignal& signal) {
 
 class Limits::Body {
  public:
-  Body(Store& store, const Policy& policy) : table(store, policy) {}
+  Body(Store& store, const Policy& policy) : table_(store, policy) {}
 
-  RemoteTable table;
-  std::atomic<std::uint32_t> next_id{0};
+  /// Limits of equal texts have the same states, so they are one rule. None is ever dropped: the
+  /// table may know it.
+  const Rule& rule_of(const Limit& limit) {
+    const std::lock_guard lock(mutex_);
+    const auto id = static_cast<std::uint32_t>(rules_.size());
+    return rules_.try_emplace(limit.text(), Rule{id, limit.text(), limit, false}).first->second;
+  }
+
+  RemoteTable& table() noexcept { return table_; }
+
+ private:
+  std::mutex mutex_;
+  std::map<std::string, Rule> rules_;
+  RemoteTable table_;
 };
 
 Limits::Limits(Store& store, const Policy& policy)
@@ -164,10 +176,10 @@ Limits::~Limits() = default;
 
 struct SharedLimit::Kept {
   std::shared_ptr<Limits> limits;
-  Rule rule;
+  const Rule& rule;
   std::optional<std::size_t> permit_term;
 
-  RemoteTable& table() const noexcept { return limits->body_->table; }
+  RemoteTable& table() const noexcept { return limits->body_->table(); }
   Subject subject(std::string_view key) const noexcept { return {&rule, key}; }
 
   Outcome outcome(RemoteAnswer&& answer) const {
@@ -183,9 +195,8 @@ struct SharedLimit::Kept {
 };
 
 SharedLimit::SharedLimit(std::shared_ptr<Limits> limits, const Limit& limit) {
-  const std::uint32_t id = limits->body_->next_id.fetch_add(1, std::memory_order_relaxed);
-  kept_ = std::make_shared<const Kept>(
-      Kept{std::move(limits), {id, limit.text(), storable(limit), false}, limit.permit_term()});
+  const Rule& rule = limits->body_->rule_of(storable(limit));
+  kept_ = std::make_shared<const Kept>(Kept{std::move(limits), rule, limit.permit_term()});
 }
 
 namespace {
