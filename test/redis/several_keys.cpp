@@ -200,6 +200,7 @@ class Schedule {
     const JointAnswer right = verb == ScriptVerb::take ? twin.take() : twin.peek();
 
     std::vector<std::string> rest;
+    rest.reserve(costs.size() + 1);
     for (const Cost cost : costs) rest.push_back(std::to_string(cost));
     rest.push_back(patience_text(asked));
     const auto told = call(verb, whom, rest).integers;
