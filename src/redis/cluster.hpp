@@ -51,6 +51,12 @@ class Cluster {
   /// refresh is due.
   bool refresh(SteadyInstant now) noexcept;
 
+  /// From when on refresh() may be true; nothing while the map is not in doubt.
+  std::optional<SteadyInstant> refresh_at() const noexcept {
+    if (!doubtful_) return {};
+    return next_refresh_at_;
+  }
+
   /// A map has come.
   void learn(SlotMap slots);
 

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <boost/asio/basic_stream_socket.hpp>
-#include <boost/asio/basic_waitable_timer.hpp>
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/generic/stream_protocol.hpp>
 #include <boost/asio/io_context.hpp>
@@ -16,6 +15,8 @@
 #include <utility>
 #include <vector>
 
+#include "redis/loop_alarm.hpp"
+
 namespace weir::redis {
 namespace {
 
@@ -24,8 +25,6 @@ using boost::system::error_code;
 using Loop = asio::io_context::executor_type;
 using Protocol = asio::generic::stream_protocol;
 using Socket = asio::basic_stream_socket<Protocol, Loop>;
-using Timer = asio::basic_waitable_timer<std::chrono::steady_clock,
-                                         asio::wait_traits<std::chrono::steady_clock>, Loop>;
 using Resolver = asio::ip::basic_resolver<asio::ip::tcp, Loop>;
 
 constexpr std::size_t most_addresses = 16;  ///< of one host
@@ -55,7 +54,6 @@ class Connection::Body : public std::enable_shared_from_this<Body> {
         counters_(counters),
         loop_(io.get_executor()),
         socket_(loop_),
-        timer_(loop_),
         resolver_(loop_),
         pipeline_(settings_.pipeline),
         backoff_(settings_.backoff) {}
@@ -63,6 +61,10 @@ class Connection::Body : public std::enable_shared_from_this<Body> {
   void begin(Connection& front, Owner& owner) {
     front_ = &front;
     owner_ = &owner;
+    alarm_.emplace(loop_, [self = shared_from_this()] {
+      self->ring();
+      self->arm();
+    });
     asio::post(loop_, current([](Body& self) { self.attempt(); }));
   }
 
@@ -73,7 +75,7 @@ class Connection::Body : public std::enable_shared_from_this<Body> {
     if (was_open) counters_.connected_nodes.add(-1);
     deliver();
     owner_ = nullptr;
-    timer_.cancel();
+    alarm_->stop();
     resolver_.cancel();
   }
 
@@ -266,18 +268,8 @@ class Connection::Body : public std::enable_shared_from_this<Body> {
     return at;
   }
 
-  /// One timer for all: it may ring early, never late.
   void arm() {
-    const SteadyInstant at = next_event_at();
-    if (at >= armed_at_ || state_ == State::ended) return;
-    armed_at_ = at;
-    timer_.expires_at(at);
-    timer_.async_wait([self = shared_from_this()](error_code error) {
-      if (error || self->state_ == State::ended) return;
-      self->armed_at_ = SteadyInstant::max();
-      self->ring();
-      self->arm();
-    });
+    if (state_ != State::ended) alarm_->ring_by(next_event_at());
   }
 
   void ring() {
@@ -384,6 +376,7 @@ class Connection::Body : public std::enable_shared_from_this<Body> {
     counters_.late_replies.add(static_cast<std::int64_t>(heard.late));
     proved_ = proved_ || !ended_.empty();
     deliver();
+    for (const wire::Reply& push : heard.pushes) owner_->pushed(*front_, push);
     if (attempt != attempt_ || heard.fault == Pipeline::Fault::none) return;
     if (heard.fault == Pipeline::Fault::malformed) {
       return fail(std::string("it does not speak RESP: ") + wire::describe(heard.reply_fault));
@@ -398,7 +391,6 @@ class Connection::Body : public std::enable_shared_from_this<Body> {
   Owner* owner_ = nullptr;
   Loop loop_;
   Socket socket_;
-  Timer timer_;
   Resolver resolver_;
   Pipeline pipeline_;
   Backoff backoff_;
@@ -413,7 +405,7 @@ class Connection::Body : public std::enable_shared_from_this<Body> {
   bool writing_ = false;       ///< the socket is full
   bool flushing_ = false;      ///< with the loop's next turn
   SteadyInstant until_ = SteadyInstant::max();  ///< when an attempt, or a rest, is over
-  SteadyInstant armed_at_ = SteadyInstant::max();
+  std::optional<LoopAlarm> alarm_;
   std::vector<Protocol::endpoint> addresses_;  ///< of the host, not tried yet
   std::string trouble_;                        ///< with the last of them
   std::string why_;                            ///< of the last failure

@@ -43,7 +43,7 @@ class Connection {
     Backoff::Settings backoff{};
   };
 
-  /// Who is told. May send further calls meanwhile, or destroy the connection.
+  /// Who is told. May send further calls meanwhile, but not destroy the connection.
   class Owner {
    public:
     virtual ~Owner() = default;
@@ -52,6 +52,7 @@ class Connection {
     virtual void opened(Connection& at) = 0;
     /// It was lost, or an attempt has failed. The calls that this ended were told of before.
     virtual void closed(Connection& at) = 0;
+    virtual void pushed(Connection& at, const wire::Reply& push) = 0;
   };
 
   enum class Sent : std::uint8_t {

@@ -39,7 +39,10 @@ Pipeline::Heard Pipeline::hear(std::string_view bytes, std::vector<Ended>& ended
     }
     bytes.remove_prefix(read.consumed);
     if (read.status == wire::ReadStatus::incomplete) break;
-    if (reply_.type == wire::ReplyType::push) continue;
+    if (reply_.type == wire::ReplyType::push) {
+      heard.pushes.push_back(std::exchange(reply_, {}));
+      continue;
+    }
     if (!take_reply(heard, ended)) {
       heard.fault = Fault::unasked;
       heard.unasked = std::move(reply_);

@@ -62,6 +62,7 @@ class Pipeline {
     std::size_t late = 0;  ///< replies dropped: their calls had ended
     wire::ReplyFault reply_fault = wire::ReplyFault::none;
     wire::Reply unasked{};  ///< often an error that says why the server will close
+    std::vector<wire::Reply> pushes{};
   };
 
   Pipeline() : Pipeline(Settings{}) {}
@@ -78,7 +79,7 @@ class Pipeline {
   /// Bytes that wait to be taken.
   std::size_t unsent_bytes() const noexcept { return unsent_.size(); }
 
-  /// Takes bytes from the server; appends the calls that ended by them. Pushes are dropped. After a
+  /// Takes bytes from the server; appends the calls that ended by them. Pushes end none. After a
   /// fault it takes no more: the host closes the connection, then calls lose().
   Heard hear(std::string_view bytes, std::vector<Ended>& ended);
 

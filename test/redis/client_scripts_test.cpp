@@ -126,6 +126,73 @@ TEST(ClientByScript, WaitsForAFirstAttemptUntilTheDeadlineAtMost) {
   EXPECT_GE(std::chrono::steady_clock::now() - begin_at, 20ms);
 }
 
+TEST(ClientByScript, FollowsARedirectThreeTimesAtMost) {
+  std::atomic<int> port = 0;
+  std::atomic<int> asked = 0;
+  ScriptedServer server([&](const ScriptedServer::Words& command) -> Said {
+    const std::string greeting = greet(command);
+    if (!greeting.empty()) return {greeting};
+    const std::string own = std::to_string(port);
+    if (command[0] == "CLUSTER") {
+      // It leaves out its own host, and names a replica that has copied nothing by "?".
+      return {"*1\r\n*4\r\n:0\r\n:16383\r\n*2\r\n$0\r\n\r\n:" + own +
+              "\r\n*2\r\n$1\r\n?\r\n:0\r\n"};
+    }
+    ++asked;
+    if (command.back() == "nowhere") return {"-MOVED 12182 ?:0\r\n"};
+    return {"-MOVED 12182 :" + own + "\r\n"};
+  });
+  port = server.port();
+  const auto client = connect("redis+cluster://127.0.0.1:" + std::to_string(server.port()));
+  EXPECT_EQ(ask(*client, {"GET", "foo"}).text, "MOVED 12182 :" + std::to_string(port));
+  EXPECT_EQ(asked, 4);
+  EXPECT_EQ(client->stats().redirects, 3u);
+  EXPECT_EQ(ask(*client, {"GET", "nowhere"}).text, "MOVED 12182 ?:0");
+  EXPECT_EQ(asked, 5);
+}
+
+TEST(ClientByScript, SaysWhyThereIsNoMapOfACluster) {
+  for (const std::string& map :
+       {std::string("-ERR This instance has cluster support disabled\r\n"), std::string("*0\r\n"),
+        std::string("*1\r\n*3\r\n:0\r\n:99999\r\n*0\r\n"),
+        std::string("*1\r\n*3\r\n:0\r\n:16383\r\n*2\r\n$3\r\na b\r\n:6379\r\n")}) {
+    ScriptedServer server([&](const ScriptedServer::Words& command) -> Said {
+      const std::string greeting = greet(command);
+      return {greeting.empty() ? map : greeting};
+    });
+    const auto client = connect("redis+cluster://127.0.0.1:" + std::to_string(server.port()));
+    const StoreReply reply = ask(*client, {"GET", "foo"});
+    EXPECT_EQ(reply.outcome, CallOutcome::not_sent);
+    EXPECT_TRUE(reply.text.starts_with("127.0.0.1:")) << reply.text;
+  }
+}
+
+TEST(ClientByScript, AsksSentinelsAnewWhereAMasterOnlyReads) {
+  std::atomic<bool> reads_only = false;
+  std::atomic<int> addresses = 0;
+  ScriptedServer master([&](const ScriptedServer::Words& command) -> Said {
+    const std::string greeting = greet(command);
+    if (!greeting.empty()) return {greeting};
+    if (command[0] == "ROLE") return {"*3\r\n" + bulk("master") + ":0\r\n*0\r\n"};
+    if (reads_only.exchange(false)) return {"-READONLY You can't write\r\n"};
+    return {bulk(command.back())};
+  });
+  ScriptedServer sentinel([&](const ScriptedServer::Words& command) -> Said {
+    const std::string greeting = greet(command);
+    if (!greeting.empty()) return {greeting};
+    // The first answer leads nowhere.
+    if (addresses++ == 0) return {"*2\r\n" + bulk("a b") + bulk("0")};
+    return {"*2\r\n" + bulk("127.0.0.1") + bulk(std::to_string(master.port()))};
+  });
+  const auto client =
+      connect("redis+sentinel://127.0.0.1:" + std::to_string(sentinel.port()) + "/weir");
+  EXPECT_EQ(ask_until_answered(*client, {"ECHO", "hi"}).text, "hi");
+  EXPECT_EQ(addresses, 2);
+  reads_only = true;
+  EXPECT_EQ(ask(*client, {"ECHO", "again"}).text, "again");
+  EXPECT_EQ(addresses, 3);
+}
+
 TEST(ClientByScript, RefusesSettingsAndUrlsInWords) {
   EXPECT_EQ(Client::connect("http://h").error().message.substr(0, 8), "column 1");
   EXPECT_EQ(Client::connect("redis://h?password-file=/none").error().message,
