@@ -6,6 +6,7 @@
 #include <string_view>
 #include <utility>
 
+#include "redis/denials.hpp"
 #include "redis/limit_book.hpp"
 #include "redis/script_caller.hpp"
 #include "redis/script_reply.hpp"
@@ -33,6 +34,8 @@ struct Asked {
   std::vector<ToldKey> told;
   std::optional<Span> patience;
   RemoteTable::Then then;
+  SteadyInstant asked_at{};
+  std::uint64_t forgotten = 0;  ///< of denials, then
 
   std::vector<Claim> claims() const {
     std::vector<Claim> claims;
@@ -104,6 +107,7 @@ class RemoteTable::Body : public std::enable_shared_from_this<Body> {
         steady_(time.steady),
         store_(store),
         caller_(store, time.steady),
+        denials_(policy.remembered_denials),
         breaker_(policy, HashKey::random().first),
         stand_in_(policy, time.unix) {
     check(policy);
@@ -124,11 +128,13 @@ class RemoteTable::Body : public std::enable_shared_from_this<Body> {
       costs.push_back(std::to_string(std::min(cost, limit.capacity + 1)));
       asked->told.push_back({cost, limit.terms});
     }
+    if (call.verb == ScriptVerb::take && tell_denial(*asked)) return;
     call.arguments.insert(call.arguments.end(), costs.begin(), costs.end());
     call.arguments.push_back(patience_word(asked->patience));
     run(std::move(call), [self = shared_from_this(), asked](StoreReply&& reply) {
       auto told = read_told(reply, asked->told);
       if (!told) return self->without_store(*asked, told.error());
+      if (told->decision.verdict == Verdict::denied) self->keep_denial(*asked, *told);
       asked->then({.decision = told->decision,
                    .decided_at = told->decided_at,
                    .binding = told->binding,
@@ -149,7 +155,8 @@ class RemoteTable::Body : public std::enable_shared_from_this<Body> {
                             .keys = {key_in_store(subject)},
                             .arguments = std::move(gift.arguments)};
     call.arguments.insert(call.arguments.begin(), *limit.text);
-    run(std::move(call), telling(std::move(given)));
+    const std::string key = call.keys.front();
+    run(std::move(call), telling(forgetting(key, std::move(given))));
   }
 
   void cancel(const Subject& subject, const Grant& grant, Given&& given) {
@@ -163,8 +170,8 @@ class RemoteTable::Body : public std::enable_shared_from_this<Body> {
   }
 
   void erase(const Subject& subject, Given&& given) {
-    guarded(telling(std::move(given)), [&](SteadyInstant now, Store::Then&& then) {
-      const std::string key = key_in_store(subject);
+    const std::string key = key_in_store(subject);
+    guarded(telling(forgetting(key, std::move(given))), [&](SteadyInstant now, Store::Then&& then) {
       const std::array<std::string_view, 2> words{"DEL", key};
       store_.ask({.words = words, .route = key, .deadline_at = now + policy_.deadline},
                  std::move(then));
@@ -172,6 +179,53 @@ class RemoteTable::Body : public std::enable_shared_from_this<Body> {
   }
 
  private:
+  /// What makes a request of one claim known to the denials; calls `use` with it.
+  template <typename Use>
+  void with_question(const Asked& asked, Use&& use) {
+    if (asked.parts.size() != 1) return;
+    const Claim claim = asked.claims().front();
+    const StoreLimit limit = limits_.of(claim.subject);
+    if (!limit.denials_hold || claim.cost > limit.capacity) return;
+    const std::string key = key_in_store(claim.subject);
+    use(Denials::Question{.key = key,
+                          .limit = *limit.text,
+                          .cost = claim.cost,
+                          .patience = patience_of(claim.subject, claim.cost, asked.patience),
+                          .now = asked.asked_at});
+  }
+
+  /// Whether the store denied it before, and that still holds.
+  bool tell_denial(Asked& asked) {
+    asked.asked_at = steady_();
+    std::optional<Denials::Answer> answer;
+    with_question(asked, [&](const Denials::Question& question) {
+      const Denials::Found found = denials_.find(question);
+      asked.forgotten = found.forgotten;
+      answer = found.answer;
+    });
+    if (!answer) return false;
+    asked.then(
+        {.decision = answer->decision, .decided_at = answer->decided_at, .source = Source::cache});
+    return true;
+  }
+
+  void keep_denial(const Asked& asked, const Told& told) {
+    if (asked.question != StandIn::Question::take) return;
+    with_question(asked, [&](const Denials::Question& question) {
+      denials_.keep({.asked = question,
+                     .forgotten = asked.forgotten,
+                     .answer = {told.decision, told.decided_at}});
+    });
+  }
+
+  /// Whatever came of it: units may have been given back.
+  Given forgetting(const std::string& key, Given&& given) {
+    return [self = shared_from_this(), key, given = std::move(given)](RemoteGift&& gift) {
+      self->denials_.forget(key);
+      given(std::move(gift));
+    };
+  }
+
   static Trouble unstorable(const Subject& subject, const StoreLimit& limit) {
     return {TroubleKind::refused,
             "limit " + subject.rule->name + " " + describe(limit.text.error())};
@@ -223,6 +277,7 @@ class RemoteTable::Body : public std::enable_shared_from_this<Body> {
   Store& store_;
   ScriptCaller caller_;
   LimitBook limits_;
+  Denials denials_;
   StoreBreaker breaker_;
   StandIn stand_in_;
 };

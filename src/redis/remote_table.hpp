@@ -63,7 +63,7 @@ class RemoteTable {
     std::function<Instant()> unix;          ///< decisions that are taken here go by this
   };
 
-  /// The store must outlive the table and all calls, the rules of all subjects the table.
+  /// The store must outlive the table and all calls, and rules have ids of their own.
   /// Throws std::invalid_argument where the policy's numbers are none.
   RemoteTable(Store& store, const Policy& policy, const Time& time = Time());
   ~RemoteTable();

@@ -46,7 +46,8 @@ RemoteAnswer StandIn::by_share(Question question, std::span<const Claim> claims,
     Subject& subject = shares[at].subject;
     subject.hash.reset();
     if (subject.config == nullptr) {
-      subject.rule = &share_of(*subject.rule);
+      subject.rule = share_of(*subject.rule);
+      if (subject.rule == nullptr) return by_policy(claims, request.now);
       continue;
     }
     const auto* bucket = std::get_if<Gcra::Config>(subject.config);
@@ -99,14 +100,16 @@ RemoteAnswer StandIn::by_policy(std::span<const Claim> claims, Instant now) cons
   return answer;
 }
 
-const Rule& StandIn::share_of(const Rule& rule) {
+const Rule* StandIn::share_of(const Rule& rule) {
   const std::lock_guard lock(mutex_);
-  std::unique_ptr<const Rule>& share = shares_[&rule];
-  if (!share) {
-    share = std::make_unique<const Rule>(
-        Rule{rule.id, rule.name, divided(rule.limit, policy_.members), rule.named});
-  }
-  return *share;
+  const auto found = shares_.find(rule.name + '\n' + rule.limit.text());
+  if (found != shares_.end()) return found->second.get();
+  if (shares_.size() == most_shares) return nullptr;
+  auto share =
+      std::make_unique<const Rule>(Rule{static_cast<std::uint32_t>(shares_.size()), rule.name,
+                                        divided(rule.limit, policy_.members), rule.named});
+  return shares_.emplace(rule.name + '\n' + rule.limit.text(), std::move(share))
+      .first->second.get();
 }
 
 }  // namespace weir::redis

@@ -112,7 +112,7 @@ TEST(RemoteTable, WhatTheShareCanNeverGrantIsDeniedAndNotImpossible) {
 }
 
 TEST(RemoteTable, TheStoreGoesOnWithItsOwnStatesWhenItIsBack) {
-  RemoteCalls calls{{.members = 2}};
+  RemoteCalls calls{{.members = 2, .remembered_denials = 0}};
   for (int call = 0; call < 3; ++call) (void)calls.take("6/1m", "k");
   calls.store.fate = [](const Words&) { return Fate::not_sent; };
   Cost by_share = 0;
@@ -153,6 +153,28 @@ TEST(RemoteTable, SharesOfNumbersThatComeWithTheCallAreDividedToo) {
     if (taken(calls.take_of(numbers, "k").decision.verdict)) ++let_in;
   }
   EXPECT_EQ(let_in, 5);
+}
+
+TEST(RemoteTable, ARuleThatIsGoneIsNotTakenForTheOneInItsPlace) {
+  for (const Fate fate : {Fate::answered, Fate::not_sent}) {
+    RemoteCalls calls{Policy{}};
+    calls.store.fate = [&](const Words&) { return fate; };
+    std::optional<Rule> place;
+    const auto take = [&] {
+      Verdict verdict = Verdict::impossible;
+      calls.table.take({&*place, "k", nullptr, {}}, {},
+                       [&](RemoteAnswer&& answer) { verdict = answer.decision.verdict; });
+      return verdict;
+    };
+    place.emplace(Rule{1, "1/1m", Limit::of("1/1m"), false});
+    EXPECT_EQ(take(), Verdict::granted);
+    EXPECT_EQ(take(), Verdict::denied);
+    place.emplace(Rule{2, "3/1m", Limit::of("3/1m"), false});
+    for (int call = 0; call < 3; ++call) EXPECT_EQ(take(), Verdict::granted);
+    EXPECT_EQ(take(), Verdict::denied);
+    place.emplace(Rule{3, "1/1m", Limit::of("1/1m"), false});
+    EXPECT_EQ(take(), Verdict::denied);  // of one name and text: one state
+  }
 }
 
 TEST(Breaker, LeavesTheStoreAloneAfterFiveFailuresOfTwentyAndProbesThen) {

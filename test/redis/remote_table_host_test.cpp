@@ -10,7 +10,7 @@ class RemoteTableAsHost : public testing::TestWithParam<Loaded> {};
 
 TEST_P(RemoteTableAsHost, DecidesAsThePureMachines) {
   VirtualStore store(GetParam());
-  RemoteHost host(store, {});
+  RemoteHost host(store, {.remembered_denials = 0});
   const auto compared = host::expect_equal_to_pure(host, {.count = 15});
   EXPECT_GT(compared.taken, 1'200u);
   EXPECT_GT(compared.denied, 500u);
@@ -20,7 +20,7 @@ TEST_P(RemoteTableAsHost, DecidesAsThePureMachines) {
 
 TEST_P(RemoteTableAsHost, DecidesAlikeWhereScriptsAreFlushedAllTheTime) {
   VirtualStore store(GetParam());
-  RemoteHost host(store, {});
+  RemoteHost host(store, {.remembered_denials = 0});
   std::size_t calls = 0;
   store.fate = [&](const VirtualStore::Words&) {
     if (++calls % 7 == 0) store.forget();
@@ -28,6 +28,14 @@ TEST_P(RemoteTableAsHost, DecidesAlikeWhereScriptsAreFlushedAllTheTime) {
   };
   const auto compared = host::expect_equal_to_pure(host, {.first = 100, .count = 6});
   EXPECT_GT(compared.taken, 500u);
+}
+
+TEST_P(RemoteTableAsHost, DecidesAlikeWithDenialsRemembered) {
+  VirtualStore store(GetParam());
+  RemoteHost host(store, {});
+  const auto compared = host::expect_equal_to_pure(host, {.first = 200, .count = 40});
+  EXPECT_GT(compared.denied, 500u);
+  EXPECT_GT(host.from_cache(), 100u);
 }
 
 INSTANTIATE_TEST_SUITE_P(Loaded, RemoteTableAsHost,

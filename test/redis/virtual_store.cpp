@@ -57,6 +57,9 @@ void VirtualStore::ask(const StoreCall& call, Then then) {
       switch (fate(words)) {
         case Fate::answered: answer = run(words, node); break;
         case Fate::held: held_.push_back({words, std::string(call.route), std::move(then)}); return;
+        case Fate::answered_late:
+          held_.push_back({words, std::string(call.route), std::move(then), run(words, node)});
+          return;
         case Fate::lost:
           run(words, node);
           answer = unanswered(CallOutcome::timed_out, "no answer");
@@ -78,7 +81,7 @@ void VirtualStore::release() {
     StoreReply answer;
     {
       const std::lock_guard lock(mutex_);
-      answer = run(one.words, slot_of(one.route) % nodes);
+      answer = one.answer ? *one.answer : run(one.words, slot_of(one.route) % nodes);
     }
     one.then(std::move(answer));
   }

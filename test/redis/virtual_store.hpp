@@ -23,10 +23,11 @@ namespace weir::redis {
 /// What becomes of a call: the test looks at its words and says.
 enum class Fate : std::uint8_t {
   answered,
-  held,        ///< until release()
-  lost,        ///< it runs, and nobody hears of it: timed_out
-  not_sent,    ///< it does not run
-  broken_off,  ///< it does not run, but who knows: indeterminate
+  held,           ///< until release(), and runs then
+  answered_late,  ///< runs now, but is told at release()
+  lost,           ///< it runs, and nobody hears of it: timed_out
+  not_sent,       ///< it does not run
+  broken_off,     ///< it does not run, but who knows: indeterminate
 };
 
 class VirtualStore : public Store {
@@ -97,6 +98,7 @@ class VirtualStore : public Store {
     Words words;
     std::string route;
     Then then;
+    std::optional<StoreReply> answer{};  ///< where it has run
   };
 
   StoreReply run(const Words& words, std::size_t node);
