@@ -1,7 +1,6 @@
 #include "weir/redis/limits.hpp"
 
 #include <algorithm>
-#include <condition_variable>
 #include <map>
 #include <mutex>
 #include <stdexcept>
@@ -10,6 +9,7 @@
 
 #include "redis/limit_config.hpp"
 #include "redis/remote_table.hpp"
+#include "redis/telling.hpp"
 #include "weir/local/refuse_settings.hpp"
 #include "weir/local/sleeper.hpp"
 
@@ -48,95 +48,9 @@ const Limit& storable(const Limit& limit) {
   throw std::invalid_argument("limit: " + limit.text() + " " + describe(config.error()));
 }
 
-// ---- From the store's clock to that of this process ----
-
-/// An instant as far after `now` as it was after the decision.
-SteadyInstant steady(Instant instant, Instant decided_at, SteadyInstant now) {
-  if (instant == never) return SteadyInstant::max();
-  return now + std::clamp(instant - decided_at, Span{0}, 2 * longest_span);
-}
-
-Outcome outcome_of(RemoteAnswer&& answer) {
-  const Decision& decision = answer.decision;
-  const SteadyInstant now = steady_clock::now();
-  Outcome outcome;
-  outcome.verdict = decision.verdict;
-  outcome.refusal = taken(decision.verdict) ? Refusal::none : Refusal::limit;
-  outcome.ready_at = steady(decision.ready_at, answer.decided_at, now);
-  outcome.limit = decision.limit;
-  outcome.remaining = decision.remaining;
-  outcome.reset_at = steady(decision.reset_at, answer.decided_at, now);
-  outcome.source = answer.source;
-  outcome.trouble = std::move(answer.trouble);
-  return outcome;
-}
-
-Outcome never_taken() {
-  Outcome outcome;
-  outcome.verdict = Verdict::impossible;
-  outcome.ready_at = SteadyInstant::max();
-  outcome.reset_at = steady_clock::now();
-  return outcome;
-}
-
 Span patience_of(nanoseconds patience) {
   return std::chrono::floor<Span>(
       std::clamp<nanoseconds>(patience, nanoseconds{0}, SharedLimit::longest_wait));
-}
-
-// ---- Waiting for an answer ----
-
-/// Whether this thread is within a function that was called back.
-thread_local bool called_back = false;
-
-/// Calls it back.
-template <typename Then, typename Answer>
-void tell(const Then& then, Answer&& answer) noexcept {
-  const bool outer = std::exchange(called_back, true);
-  then(std::forward<Answer>(answer));
-  called_back = outer;
-}
-
-constexpr const char* would_wait_for_itself =
-    "a verb that waits was called by who was called back, and would wait for itself: give it a "
-    "function to call";
-
-template <typename Answer>
-Answer would_hang();
-template <>
-Outcome would_hang() {
-  Outcome outcome;
-  outcome.ready_at = steady_clock::now();
-  outcome.reset_at = outcome.ready_at;
-  outcome.source = Source::closed;
-  outcome.trouble = {TroubleKind::refused, would_wait_for_itself};
-  return outcome;
-}
-template <>
-Joint would_hang() {
-  return {.outcome = would_hang<Outcome>()};
-}
-template <>
-Gift would_hang() {
-  return {.given = {}, .trouble = {TroubleKind::refused, would_wait_for_itself}};
-}
-
-/// The answer of a verb, `begin(then)`, that calls `then` exactly once.
-template <typename Answer, typename Begin>
-Answer answer_of(Begin&& begin) {
-  if (called_back) return would_hang<Answer>();
-  std::mutex mutex;
-  std::condition_variable told;
-  std::optional<Answer> answer;
-  begin([&](Answer&& came) {
-    // Told under the lock: once it is free the thread may be gone, and this with it.
-    const std::lock_guard lock(mutex);
-    answer = std::move(came);
-    told.notify_one();
-  });
-  std::unique_lock lock(mutex);
-  told.wait(lock, [&] { return answer.has_value(); });
-  return std::move(*answer);
 }
 
 /// False where it was stopped before.

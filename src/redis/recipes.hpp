@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "weir/redis/recipes.hpp"
 #include "weir/vocabulary.hpp"
 
 namespace weir::redis {
@@ -42,9 +43,6 @@ std::string recipe_function(Recipe recipe);
 
 /// All recipes, for FUNCTION LOAD.
 std::string recipe_library();
-
-/// What a sorted set's scores are counted in.
-enum class ScoreUnit : std::uint8_t { microseconds, milliseconds, seconds };
 
 /// The words behind a script's name: how many keys, the keys, the arguments.
 using RecipeWords = std::vector<std::string>;
