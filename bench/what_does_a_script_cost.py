@@ -40,7 +40,7 @@ redis.register_function('floor_refused', refused)
 
 BUCKET = "t 60000000 10 0 1 100"
 EMPTY = "t 60000000 100000000000 0 1 1"
-# name, function, keys, config
+# name, function, keys, config; of a recipe all arguments
 CASES = [
     ("floor, granted", "floor_granted", 100_000, BUCKET),
     ("token bucket, granted", "weir_1_take", 100_000, BUCKET),
@@ -50,6 +50,9 @@ CASES = [
     ("sliding window of 10, granted", "weir_1_take", 100_000, "w 60000000 1000000 6000000 11"),
     ("leaky bucket, granted", "weir_1_take", 100_000, "l 60000000 10 0 1 100"),
     ("two limits, granted", "weir_1_take", 100_000, "m 60000000 2 0 t 10 0 1 100 0 t 9 0 1 1000"),
+    ("INCR window, granted", "weir_recipes_1_incr_window", 100_000, ("1000000", "60000000", "1")),
+    ("ZSET log of 100, granted", "weir_recipes_1_zset_log", 1_000, ("100", "100000", "1", "1000")),
+    ("Spring's bucket, granted", "weir_recipes_1_spring", 100_000, ("100", "1000000", "1")),
     ("floor, refused", "floor_refused", 100_000, EMPTY),
     ("token bucket, refused", "weir_1_take", 100_000, EMPTY),
 ]
@@ -92,10 +95,13 @@ class Redis:
         name, function, keys, config = case
         # The floor's refusals read what the bucket's left; all else has keys of its own.
         key = f"weir:{{__rand_int__}}:{'owing' if config == EMPTY else f'{len(name):02}{name[:3]}'}"
+        arguments = config if isinstance(config, tuple) else (config, "1", "0")
+        # Each mention of __rand_int__ is another number: a bucket's two keys are of two ids.
+        named = [key, f"{key}.at"] if function.endswith("spring") else [key]
         before = self.cpu_seconds()
         subprocess.run(["redis-benchmark", "-p", self.port, "-P", "32", "-c", "8", "-q",
                         "-n", str(requests), "-r", str(keys),
-                        "FCALL", function, "1", key, config, "1", "0"],
+                        "FCALL", function, str(len(named)), *named, *arguments],
                        stdout=subprocess.DEVNULL, check=True)
         return (self.cpu_seconds() - before) / requests * 1e6
 
@@ -114,9 +120,9 @@ def main() -> None:
         return
     redis = Redis()
     try:
-        library = subprocess.run([options.weir, "lua", "print", "library"], capture_output=True,
-                                 text=True, check=True).stdout
-        redis.load(library)
+        for library in ("library", "recipes"):
+            redis.load(subprocess.run([options.weir, "lua", "print", library],
+                                      capture_output=True, text=True, check=True).stdout)
         redis.load(FLOOR)
         costs = {case[0]: [] for case in CASES}
         for case in CASES:  # so that the keys are there, and the refused ones owe
