@@ -28,14 +28,15 @@ Usage: weir lua install redis://HOST:PORT [recipes] [OPTION...]
        weir lua config LIMIT
        weir lua print library|recipes
        weir lua print ALGORITHM [take|peek|cancel|refund|release|renew]
-       weir lua print incr-window|zset-log|spring
+       weir lua print incr-window|zset-log|spring|share
 
   --password-file FILE   of the Redis
   --tls-ca FILE          whom to trust, with rediss://HOST:PORT
 
 install loads functions (Redis 7 and later) once, and replaces nothing. config
 prints a limit as they want it. print gives a library, or a script for EVALSHA:
-a recipe, or an ALGORITHM by its name in a limit (`several`: with & or block).
+a recipe, the registry of shares, or an ALGORITHM by its name in a limit
+(`several`: with & or block).
 Exit codes: 0 done; 1 another library has that name; 2 bad usage or input; 3 no
 server answers.
 )";
@@ -73,6 +74,7 @@ Library recipes() { return {redis::recipe_library_name, redis::recipe_library()}
 std::string text_called(std::string_view word) {
   if (word == "library") return machines().text;
   if (word == "recipes") return recipes().text;
+  if (word == redis::name(ScriptVerb::share)) return redis::script_of(ScriptVerb::share, 'm');
   for (const redis::Recipe recipe : redis::recipes) {
     if (word == redis::name(recipe)) return std::string(redis::text_of(recipe).script);
   }
@@ -101,8 +103,9 @@ ExitCode print(const std::vector<std::string>& words, const Console& console) {
                                  "': expected take, peek, cancel, refund, release or renew");
   }
   return complain(
-      console, "no script is called '" + printable(words[1]) +
-                   "'; expected library, recipes, an algorithm's or a recipe's name, or several");
+      console,
+      "no script is called '" + printable(words[1]) +
+          "'; expected library, recipes, share, an algorithm's or a recipe's name, or several");
 }
 
 ExitCode print_config(std::vector<std::string> words, const Console& console) {

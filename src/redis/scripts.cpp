@@ -54,7 +54,7 @@ bool takes_token_buckets(char letter) { return letter == 't' || letter == all_ma
 }  // namespace
 
 const char* name(ScriptVerb verb) noexcept {
-  constexpr std::array names{"take", "peek", "cancel", "refund", "release", "renew"};
+  constexpr std::array names{"take", "peek", "cancel", "refund", "release", "renew", "share"};
   return names[static_cast<std::size_t>(verb)];
 }
 
@@ -68,14 +68,19 @@ char machine_letter(const Limit::Machine::Config& config) noexcept {
 std::string function_library() {
   std::string library = "#!lua name=" + std::string(library_name) + "\n" + foundation(all_machines);
   for (const std::string_view piece : {"take_token_bucket", "take_one", "take", "peek", "give_back",
-                                       "cancel", "refund", "permits", "library"}) {
+                                       "cancel", "refund", "permits", "share", "library"}) {
     append(library, piece);
   }
   return library;
 }
 
 std::string script_of(ScriptVerb verb, char letter) {
-  std::string script = foundation(letter);
+  std::string script;
+  if (verb == ScriptVerb::share) {
+    append(script, "names");
+  } else {
+    script = foundation(letter);
+  }
   switch (verb) {
     case ScriptVerb::take:
       if (takes_token_buckets(letter)) append(script, "take_token_bucket");
@@ -93,6 +98,7 @@ std::string script_of(ScriptVerb verb, char letter) {
       append(script, "give_back");
       append(script, "permits");
       break;
+    case ScriptVerb::share: append(script, "share"); break;
   }
   return script + "return " + name(verb) + "(KEYS, ARGV)\n";
 }

@@ -17,12 +17,14 @@ namespace weir::redis {
 ///   refund  key; limit, units
 ///   release key; limit, permit: the mark's first number where the term is a concurrency limit
 ///   renew   the same
+///   share   key; division, lease, member, its request's number, wants, holds
 ///
 /// take and peek answer with integers: verdict, decided_at, ready_at (-1: never), limit, remaining,
 /// reset_at, the key that binds (from 0), then two marks for each term of each key's limit. cancel,
 /// refund and release answer with the units that they gave back, renew with the microseconds that
-/// are left of the lease: 0 where the permit's holder has left, or its lease has ended.
-enum class ScriptVerb : std::uint8_t { take, peek, cancel, refund, release, renew };
+/// are left of the lease: 0 where the permit's holder has left, or its lease has ended. share
+/// answers as ShareRegistry, with share, members, learns_for and decided_at.
+enum class ScriptVerb : std::uint8_t { take, peek, cancel, refund, release, renew, share };
 
 const char* name(ScriptVerb verb) noexcept;
 
@@ -40,7 +42,7 @@ char machine_letter(const Limit& limit) noexcept;
 char machine_letter(const Limit::Machine::Config& config) noexcept;
 
 /// One verb for the limits of one machine, for SCRIPT LOAD and EVALSHA (Redis 5 and later); with m
-/// it serves them all. Requires a letter that machine_letter() gives.
+/// it serves them all. Requires a letter that machine_letter() gives; share needs none.
 std::string script_of(ScriptVerb verb, char letter);
 
 }  // namespace weir::redis

@@ -8,7 +8,8 @@ namespace weir::redis {
 namespace {
 
 constexpr std::array verbs{ScriptVerb::take,   ScriptVerb::peek,    ScriptVerb::cancel,
-                           ScriptVerb::refund, ScriptVerb::release, ScriptVerb::renew};
+                           ScriptVerb::refund, ScriptVerb::release, ScriptVerb::renew,
+                           ScriptVerb::share};
 constexpr std::string_view letters = "tlfwocm";
 
 struct Script {
