@@ -33,11 +33,11 @@ constexpr std::size_t most_calls = 1 << 17;
 
 SharedRateSettings limit_of(Division division) {
   return {.name = "limit",
-          .count = 2'000,
+          .count = 1'000,
           .period = 1s,
-          .burst = 200,
+          .burst = 50,
           .division = division,
-          .lease = 1s};
+          .lease = 2s};
 }
 
 /// What a process writes for the test to read, while it runs and when it is killed.
@@ -76,17 +76,18 @@ class Reports {
 
 std::int64_t now_ns() { return std::chrono::steady_clock::now().time_since_epoch().count(); }
 
-/// The life of one process: asks about two thousand times a second, whatever it gets.
+/// The life of one process: takes what it can get every two milliseconds.
 void use(const std::string& url, const SharedRateSettings& settings, Report& report) {
   auto connected = Client::connect(url);
   const std::unique_ptr<Client> client = std::move(connected).value();
   SharedRate rate(*client, settings);
   while (!report.over && report.calls < static_cast<std::int64_t>(most_calls)) {
-    const std::int64_t next_at = now_ns() + 500'000;
-    if (!report.idle) {
+    const std::int64_t next_at = now_ns() + 2'000'000;
+    bool more = !report.idle;
+    while (more && report.calls < static_cast<std::int64_t>(most_calls)) {
       Report::Call& call = report.call[report.calls++];
       call.called_at_ns = now_ns();
-      call.admitted = bool(rate.try_acquire());
+      call.admitted = more = bool(rate.try_acquire());
       call.returned_at_ns = now_ns();
       report.admitted += call.admitted ? 1 : 0;
     }
@@ -166,16 +167,16 @@ class SharesInRedis : public testing::TestWithParam<Division> {
 
 TEST_P(SharesInRedis, KeepTheLimitWhateverBecomesOfMembersAndOfTheRegistry) {
   for (int process = 0; process < 8; ++process) start();
-  await_more("by eight", 2'000);
+  await_more("by eight", 1'000);
   signal(0, SIGKILL);
   signal(1, SIGSTOP);
   start();
-  await_more("while one is dead, one is stopped and one has joined", 4'000);
+  await_more("while one is dead, one is stopped and one has joined", 3'000);
   signal(1, SIGCONT);
   await_more("after one goes on", 1'000);
   server_.kill();
   server_.restart();
-  await_more("by a registry that has forgotten all", 4'000);
+  await_more("by a registry that has forgotten all", 3'000);
   server_.freeze();
   await("all leases have ended", [&] {
     for (std::size_t at = 1; at < processes_.size(); ++at) {
@@ -184,7 +185,7 @@ TEST_P(SharesInRedis, KeepTheLimitWhateverBecomesOfMembersAndOfTheRegistry) {
     return true;
   });
   server_.thaw();
-  await_more("after the registry was frozen", 2'000);
+  await_more("after the registry was frozen", 1'000);
   finish();
   expect_the_limit_kept();
 }
@@ -193,7 +194,7 @@ class SharesByDemandInRedis : public SharesInRedis {};
 
 TEST_P(SharesByDemandInRedis, GoToThoseWhoAsk) {
   for (int process = 0; process < 4; ++process) start();
-  await_more("by four", 2'000);
+  await_more("by four", 1'000);
   reports_[2].idle = true;
   reports_[3].idle = true;
   await("the two have it", [&] {
@@ -209,8 +210,7 @@ TEST_P(SharesByDemandInRedis, GoToThoseWhoAsk) {
 }
 
 constexpr auto by_name = [](const auto& tested) { return std::string(name(tested.param)); };
-INSTANTIATE_TEST_SUITE_P(Divisions, SharesInRedis,
-                         testing::Values(Division::equal, Division::proportional, Division::fair),
+INSTANTIATE_TEST_SUITE_P(Divisions, SharesInRedis, testing::Values(Division::equal, Division::fair),
                          by_name);
 INSTANTIATE_TEST_SUITE_P(Divisions, SharesByDemandInRedis,
                          testing::Values(Division::proportional, Division::fair), by_name);
