@@ -13,6 +13,14 @@ bool denials_hold(const Limit& limit) {
   return !limit.permit_term() && std::ranges::none_of(limit.terms(), has_penalty);
 }
 
+bool leasable(const Limit& limit) {
+  using Algorithm = LimitTerm::Algorithm;
+  return std::ranges::none_of(limit.terms(), [](const LimitTerm& term) {
+    return term.block > Span{0} || term.algorithm == Algorithm::leaky_bucket ||
+           term.algorithm == Algorithm::concurrency;
+  });
+}
+
 }  // namespace
 
 Span patience_of(const Subject& subject, Cost cost, std::optional<Span> patience) {
@@ -26,16 +34,18 @@ StoreLimit LimitBook::of(const Subject& subject) {
   const Limit& limit = subject.rule->limit;
   if (subject.config != nullptr) {
     const Limit::Machine::Config& config = *subject.config;
-    return {config_text(config), machine_letter(config), limit.terms().size(),
-            Limit::Machine::capacity(config), denials_hold(limit)};
+    return {config_text(config),  machine_letter(config),
+            limit.terms().size(), Limit::Machine::capacity(config),
+            denials_hold(limit),  false};
   }
   {
     const std::shared_lock lock(mutex_);
     const auto known = known_.find(subject.rule->id);
     if (known != known_.end()) return known->second;
   }
-  const StoreLimit made{config_text(limit), machine_letter(limit), limit.terms().size(),
-                        Limit::Machine::capacity(limit.config()), denials_hold(limit)};
+  const StoreLimit made{config_text(limit),   machine_letter(limit),
+                        limit.terms().size(), Limit::Machine::capacity(limit.config()),
+                        denials_hold(limit),  leasable(limit)};
   const std::unique_lock lock(mutex_);
   if (known_.size() == most_known) known_.clear();
   known_.emplace(subject.rule->id, made);

@@ -7,10 +7,10 @@
 #include <utility>
 
 #include "redis/denials.hpp"
+#include "redis/leases.hpp"
 #include "redis/limit_book.hpp"
+#include "redis/remote_request.hpp"
 #include "redis/script_caller.hpp"
-#include "redis/script_reply.hpp"
-#include "redis/stand_in.hpp"
 #include "redis/store_breaker.hpp"
 #include "redis/stored_key.hpp"
 #include "weir/local/clock.hpp"
@@ -19,48 +19,6 @@
 
 namespace weir::redis {
 namespace {
-
-/// A request that outlives its caller's words.
-struct Asked {
-  struct Part {
-    const Rule* rule;
-    std::string key;
-    std::optional<Limit::Machine::Config> config;
-    Cost cost;
-  };
-
-  StandIn::Question question = StandIn::Question::take;
-  std::vector<Part> parts;
-  std::vector<ToldKey> told;
-  std::optional<Span> patience;
-  RemoteTable::Then then;
-  SteadyInstant asked_at{};
-  std::uint64_t forgotten = 0;  ///< of denials, then
-
-  std::vector<Claim> claims() const {
-    std::vector<Claim> claims;
-    for (const Part& part : parts) {
-      claims.push_back(
-          {{part.rule, part.key, part.config ? &*part.config : nullptr, {}}, part.cost});
-    }
-    return claims;
-  }
-};
-using AskedPtr = std::shared_ptr<Asked>;
-
-AskedPtr owned(StandIn::Question question, std::span<const Claim> claims,
-               std::optional<Span> patience, RemoteTable::Then then) {
-  auto asked = std::make_shared<Asked>();
-  asked->question = question;
-  for (const auto& [subject, cost] : claims) {
-    assert(cost >= 0);
-    asked->parts.push_back({subject.rule, std::string(subject.key), {}, cost});
-    if (subject.config != nullptr) asked->parts.back().config = *subject.config;
-  }
-  asked->patience = patience;
-  asked->then = std::move(then);
-  return asked;
-}
 
 std::string key_in_store(const Subject& subject) {
   return stored_key({.key = subject.key, .limit = subject.rule->name});
@@ -79,19 +37,9 @@ void check(const Policy& policy) {
   };
   if (policy.deadline <= std::chrono::nanoseconds{0}) refuse("deadline", "above 0");
   if (policy.members == 0) refuse("members", "1 or more");
-}
-
-/// What an ended call says of the store's health: one that refuses is well.
-CallEnd end_of(TroubleKind kind) {
-  switch (kind) {
-    case TroubleKind::timed_out:
-    case TroubleKind::unreachable:
-    case TroubleKind::unavailable: return CallEnd::dropped;
-    case TroubleKind::none:
-    case TroubleKind::refused:
-    case TroubleKind::garbled: break;
-  }
-  return CallEnd::success;
+  if (!policy.lease) return;
+  if (policy.lease->most_units < 1) refuse("lease.most_units", "1 or more");
+  if (policy.lease->kept_for <= std::chrono::nanoseconds{0}) refuse("lease.kept_for", "above 0");
 }
 
 }  // namespace
@@ -111,13 +59,28 @@ class RemoteTable::Body : public std::enable_shared_from_this<Body> {
         breaker_(policy, HashKey::random().first),
         stand_in_(policy, time.unix) {
     check(policy);
+    if (policy.lease) leases_.emplace(*policy.lease);
   }
 
-  void decide(const AskedPtr& asked) {
-    ScriptCaller::Call call{.verb = asked->question == StandIn::Question::take ? ScriptVerb::take
-                                                                               : ScriptVerb::peek};
+  void begin(const RemoteRequestPtr& asked) {
+    asked->asked_at = steady_();
+    decide(asked);
+  }
+
+  /// Gives back what is leased and idle: all of it where the table is about to go.
+  void end_leases(SteadyInstant now) {
+    if (leases_) give_back(leases_->expired(now));
+  }
+  Cost leased() const { return leases_ ? leases_->held() : 0; }
+  SteadyInstant now() const { return steady_(); }
+
+  void decide(const RemoteRequestPtr& asked) {
+    ScriptCaller::Call call{
+        .verb = asked->question == StandIn::Question::take ? ScriptVerb::take : ScriptVerb::peek,
+        .deadline_at = asked->asked_at + policy_.deadline};
     const std::vector<Claim> claims = asked->claims();
-    std::vector<std::string> costs;
+    std::vector<Cost> costs;
+    asked->told.clear();
     for (const auto& [subject, cost] : claims) {
       const StoreLimit limit = limits_.of(subject);
       if (!limit.text) return without_store(*asked, unstorable(subject, limit));
@@ -125,20 +88,18 @@ class RemoteTable::Body : public std::enable_shared_from_this<Body> {
       call.keys.push_back(key_in_store(subject));
       call.arguments.push_back(*limit.text);
       // All that is above the capacity is impossible, and scripts know no number above 2^53.
-      costs.push_back(std::to_string(std::min(cost, limit.capacity + 1)));
+      costs.push_back(std::min(cost, limit.capacity + 1));
       asked->told.push_back({cost, limit.terms});
     }
     if (call.verb == ScriptVerb::take && tell_denial(*asked)) return;
-    call.arguments.insert(call.arguments.end(), costs.begin(), costs.end());
-    call.arguments.push_back(patience_word(asked->patience));
-    run(std::move(call), [self = shared_from_this(), asked](StoreReply&& reply) {
-      auto told = read_told(reply, asked->told);
-      if (!told) return self->without_store(*asked, told.error());
-      if (told->decision.verdict == Verdict::denied) self->keep_denial(*asked, *told);
-      asked->then({.decision = told->decision,
-                   .decided_at = told->decided_at,
-                   .binding = told->binding,
-                   .grants = std::move(told).value().grants});
+    const std::optional<Cost> batch = units_to_lease(asked);
+    if (batch == 0) return;
+    if (batch) costs.front() = *batch;
+    for (const Cost cost : costs) call.arguments.push_back(std::to_string(cost));
+    const bool ahead = batch && *batch > asked->parts.front().cost;
+    call.arguments.push_back(ahead ? "0" : patience_word(asked->patience));
+    run(std::move(call), [self = shared_from_this(), asked, batch](StoreReply&& reply) {
+      self->heard(asked, batch, read_told(reply, asked->told));
     });
   }
 
@@ -153,7 +114,8 @@ class RemoteTable::Body : public std::enable_shared_from_this<Body> {
     ScriptCaller::Call call{.verb = gift.verb,
                             .letter = limit.letter,
                             .keys = {key_in_store(subject)},
-                            .arguments = std::move(gift.arguments)};
+                            .arguments = std::move(gift.arguments),
+                            .deadline_at = steady_() + policy_.deadline};
     call.arguments.insert(call.arguments.begin(), *limit.text);
     const std::string key = call.keys.front();
     run(std::move(call), telling(forgetting(key, std::move(given))));
@@ -171,6 +133,7 @@ class RemoteTable::Body : public std::enable_shared_from_this<Body> {
 
   void erase(const Subject& subject, Given&& given) {
     const std::string key = key_in_store(subject);
+    if (leases_) leases_->forget(key);
     guarded(telling(forgetting(key, std::move(given))), [&](SteadyInstant now, Store::Then&& then) {
       const std::array<std::string_view, 2> words{"DEL", key};
       store_.ask({.words = words, .route = key, .deadline_at = now + policy_.deadline},
@@ -179,9 +142,113 @@ class RemoteTable::Body : public std::enable_shared_from_this<Body> {
   }
 
  private:
+  void heard(const RemoteRequestPtr& asked, std::optional<Cost> batch,
+             Expected<Told, Trouble>&& told) {
+    if (batch) return heard_of_lease(asked, *batch, std::move(told));
+    if (!told) return without_store(*asked, told.error());
+    tell(*asked, std::move(told).value(), Source::store);
+  }
+
+  void tell(const RemoteRequest& asked, Told&& told, Source source) {
+    if (told.decision.verdict == Verdict::denied) keep_denial(asked, told);
+    asked.then({.decision = told.decision,
+                .decided_at = told.decided_at,
+                .source = source,
+                .binding = told.binding,
+                .grants = std::move(told.grants)});
+  }
+
+  // ---- Leases ----
+
+  /// Calls `use` with what makes a request known to the leases, where it can be served by one.
+  template <typename Use>
+  void with_lease(const RemoteRequest& asked, SteadyInstant now, Use&& use) {
+    if (!leases_ || asked.alone || asked.parts.size() != 1) return;
+    if (asked.question != StandIn::Question::take) return;
+    const Claim claim = asked.claims().front();
+    const StoreLimit limit = limits_.of(claim.subject);
+    if (!limit.leasable || claim.cost < 1 || claim.cost > policy_.lease->most_units) return;
+    const std::string key = key_in_store(claim.subject);
+    use(Leases::Question{.key = key,
+                         .limit = *limit.text,
+                         .cost = claim.cost,
+                         .capacity = limit.capacity,
+                         .now = now});
+  }
+
+  /// How many units to ask the store for; 0 where the request is served or waits, nothing where no
+  /// lease can serve it.
+  std::optional<Cost> units_to_lease(const RemoteRequestPtr& asked) {
+    std::optional<Cost> units;
+    with_lease(*asked, steady_(), [&](const Leases::Question& question) {
+      give_back(leases_->expired(question.key, question.now));
+      const Leases::Plan plan = leases_->plan(question, [&] { return waiting(asked); });
+      units = plan.step == Leases::Step::asks ? plan.units : 0;
+      if (plan.step != Leases::Step::handed_out) return;
+      asked->then(
+          {.decision = plan.decision, .decided_at = plan.decided_at, .source = Source::lease});
+    });
+    return units;
+  }
+
+  Leases::Waiting waiting(const RemoteRequestPtr& asked) {
+    return [self = shared_from_this(), asked](Leases::Ended ended, const Trouble& trouble) {
+      if (ended == Leases::Ended::failed) return self->without_store(*asked, trouble);
+      asked->alone = ended == Leases::Ended::refused;
+      self->decide(asked);
+    };
+  }
+
+  void heard_of_lease(const RemoteRequestPtr& asked, Cost units, Expected<Told, Trouble>&& told) {
+    const bool ahead = units > asked->parts.front().cost;
+    auto ended = Leases::Ended::failed;
+    if (told) {
+      const bool granted = told->decision.verdict == Verdict::granted;
+      ended = granted ? Leases::Ended::granted : Leases::Ended::refused;
+    }
+    Leases::Heard news;
+    with_lease(*asked, asked->asked_at, [&](const Leases::Question& question) {
+      news = leases_->heard({.asked = question,
+                             .units = units,
+                             .ended = ended,
+                             .decision = told ? told->decision : Decision{},
+                             .decided_at = told ? told->decided_at : Instant{}});
+      if (news.give_back == 0) return;
+      give_back({{std::string(question.key), std::string(question.limit), news.give_back}});
+    });
+    if (!told) {
+      without_store(*asked, told.error());
+    } else if (!ahead) {
+      tell(*asked, std::move(told).value(), Source::store);
+    } else if (ended == Leases::Ended::granted) {
+      Told answer = std::move(told).value();
+      answer.decision.remaining += units - asked->parts.front().cost;
+      answer.grants.clear();  // of the whole batch
+      tell(*asked, std::move(answer), Source::lease);
+    } else {
+      asked->alone = true;
+      decide(asked);
+    }
+    const Trouble trouble = told ? Trouble{} : told.error();
+    for (const Leases::Waiting& one : news.waiting) one(ended, trouble);
+  }
+
+  void give_back(const std::vector<Leases::Leftover>& leftovers) {
+    for (const auto& [key, limit, units] : leftovers) {
+      run({.verb = ScriptVerb::refund,
+           .letter = limit.front(),
+           .keys = {key},
+           .arguments = {limit, std::to_string(units)},
+           .deadline_at = steady_() + policy_.deadline},
+          [](StoreReply&&) {});
+    }
+  }
+
+  // ---- Denials ----
+
   /// What makes a request of one claim known to the denials; calls `use` with it.
   template <typename Use>
-  void with_question(const Asked& asked, Use&& use) {
+  void with_question(const RemoteRequest& asked, Use&& use) {
     if (asked.parts.size() != 1) return;
     const Claim claim = asked.claims().front();
     const StoreLimit limit = limits_.of(claim.subject);
@@ -195,8 +262,7 @@ class RemoteTable::Body : public std::enable_shared_from_this<Body> {
   }
 
   /// Whether the store denied it before, and that still holds.
-  bool tell_denial(Asked& asked) {
-    asked.asked_at = steady_();
+  bool tell_denial(RemoteRequest& asked) {
     std::optional<Denials::Answer> answer;
     with_question(asked, [&](const Denials::Question& question) {
       const Denials::Found found = denials_.find(question);
@@ -209,7 +275,7 @@ class RemoteTable::Body : public std::enable_shared_from_this<Body> {
     return true;
   }
 
-  void keep_denial(const Asked& asked, const Told& told) {
+  void keep_denial(const RemoteRequest& asked, const Told& told) {
     if (asked.question != StandIn::Question::take) return;
     with_question(asked, [&](const Denials::Question& question) {
       denials_.keep({.asked = question,
@@ -240,8 +306,10 @@ class RemoteTable::Body : public std::enable_shared_from_this<Body> {
   }
 
   void run(ScriptCaller::Call&& call, Store::Then&& then) {
-    guarded(std::move(then), [&](SteadyInstant now, Store::Then&& watched) {
-      call.deadline_at = now + policy_.deadline;
+    if (steady_() >= call.deadline_at) {
+      return then({CallOutcome::not_sent, StoreReply::Kind::none, {}, "no time was left to ask"});
+    }
+    guarded(std::move(then), [&](SteadyInstant, Store::Then&& watched) {
       caller_.call(std::move(call), std::move(watched));
     });
   }
@@ -266,7 +334,7 @@ class RemoteTable::Body : public std::enable_shared_from_this<Body> {
     });
   }
 
-  void without_store(const Asked& asked, const Trouble& trouble) {
+  void without_store(const RemoteRequest& asked, const Trouble& trouble) {
     RemoteAnswer answer = stand_in_.decide(asked.question, asked.claims(), asked.patience);
     answer.trouble = trouble;
     asked.then(std::move(answer));
@@ -278,13 +346,18 @@ class RemoteTable::Body : public std::enable_shared_from_this<Body> {
   ScriptCaller caller_;
   LimitBook limits_;
   Denials denials_;
+  std::optional<Leases> leases_;
   StoreBreaker breaker_;
   StandIn stand_in_;
 };
 
 RemoteTable::RemoteTable(Store& store, const Policy& policy, const Time& time)
     : body_(std::make_shared<Body>(store, policy, time)) {}
-RemoteTable::~RemoteTable() = default;
+RemoteTable::~RemoteTable() { body_->end_leases(SteadyInstant::max()); }
+
+void RemoteTable::tick() { body_->end_leases(body_->now()); }
+
+Cost RemoteTable::leased() const { return body_->leased(); }
 
 void RemoteTable::take(const Subject& subject, const Ask& ask, Then then) {
   const Claim claim{subject, ask.cost};
@@ -293,12 +366,12 @@ void RemoteTable::take(const Subject& subject, const Ask& ask, Then then) {
 
 void RemoteTable::peek(const Subject& subject, const Ask& ask, Then then) {
   const Claim claim{subject, ask.cost};
-  body_->decide(owned(StandIn::Question::peek, {&claim, 1}, ask.patience, std::move(then)));
+  body_->begin(owned(StandIn::Question::peek, {&claim, 1}, ask.patience, std::move(then)));
 }
 
 void RemoteTable::take_all(std::span<const Claim> claims, std::optional<Span> patience, Then then) {
   assert(!claims.empty() && claims.size() <= Table::most_claims);
-  body_->decide(owned(StandIn::Question::take, claims, patience, std::move(then)));
+  body_->begin(owned(StandIn::Question::take, claims, patience, std::move(then)));
 }
 
 void RemoteTable::cancel(const Subject& subject, const Grant& grant, Given given) {

@@ -84,6 +84,12 @@ class RemoteTable {
   void leave(const Subject& subject, PermitId permit, Given given);
   void renew(const Subject& subject, PermitId permit, Given given);
 
+  /// Gives back units that are leased and idle (see LeaseSettings). Every take() does so for a few
+  /// keys; a host that may have none to make for long calls this now and then.
+  void tick();
+  /// Units of all keys that are leased and not yet handed out.
+  Cost leased() const;
+
  private:
   class Body;
   std::shared_ptr<Body> body_;  ///< kept by each call under way

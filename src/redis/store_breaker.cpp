@@ -20,6 +20,18 @@ Breaker::Config configured(const Policy& policy) {
 
 }  // namespace
 
+CallEnd end_of(TroubleKind kind) noexcept {
+  switch (kind) {
+    case TroubleKind::timed_out:
+    case TroubleKind::unreachable:
+    case TroubleKind::unavailable: return CallEnd::dropped;
+    case TroubleKind::none:
+    case TroubleKind::refused:
+    case TroubleKind::garbled: break;
+  }
+  return CallEnd::success;
+}
+
 StoreBreaker::StoreBreaker(const Policy& policy, std::uint64_t seed)
     : probe_every_(policy.breaker.probe_every), config_(configured(policy)), random_(seed) {}
 

@@ -7,8 +7,12 @@
 
 #include "weir/overload/circuit_breaker.hpp"
 #include "weir/redis/policy.hpp"
+#include "weir/redis/trouble.hpp"
 
 namespace weir::redis {
+
+/// What an ended call says of the store's health: one that refuses is well.
+CallEnd end_of(TroubleKind kind) noexcept;
 
 /// A circuit breaker over the last calls. Each time it opens it stays so for `probe_every` and up
 /// to half as long again, by chance, so that many processes do not probe together.
