@@ -140,7 +140,13 @@ double median(std::vector<double> values) {
   return values[values.size() / 2];
 }
 
-int run(int calls, int rounds) {
+/// How long each way asks, and how often it has its turn.
+struct Effort {
+  int calls;
+  int rounds;
+};
+
+int run(const Effort& effort) {
   const wire::RedisServer server;
   test::RedisConnection connection(server.port());
   connection.must({"FUNCTION", "LOAD", std::string(constant)});
@@ -155,8 +161,8 @@ int run(int calls, int rounds) {
         {"50 callers, callbacks", [&](const auto& f, int n) { return by_callbacks(store, f, n); }},
         {"50 callers, threads", [&](const auto& f, int n) { return by_threads(store, f, n); }},
     }};
-    for (int round = 0; round < rounds; ++round) {
-      for (Way& way : ways) way.rates.push_back(way.ask(function, calls));
+    for (int round = 0; round < effort.rounds; ++round) {
+      for (Way& way : ways) way.rates.push_back(way.ask(function, effort.calls));
     }
     const double base = median(ways[0].rates);
     for (const Way& way : ways) {
@@ -174,7 +180,8 @@ int run(int calls, int rounds) {
 int main(int argc, char** argv) {
   const bool smoke = argc == 2 && std::string_view(argv[1]) == "--smoke";
   try {
-    return smoke ? weir::bench::run(1'000, 1) : weir::bench::run(100'000, 5);
+    return smoke ? weir::bench::run({.calls = 1'000, .rounds = 1})
+                 : weir::bench::run({.calls = 100'000, .rounds = 5});
   } catch (const std::exception& error) {
     std::cerr << error.what() << '\n';
     return 1;

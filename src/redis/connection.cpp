@@ -1,20 +1,15 @@
 #include "redis/connection.hpp"
 
-#include <fcntl.h>
-
 #include <algorithm>
 #include <array>
-#include <boost/asio/basic_stream_socket.hpp>
 #include <boost/asio/buffer.hpp>
-#include <boost/asio/generic/stream_protocol.hpp>
 #include <boost/asio/io_context.hpp>
-#include <boost/asio/ip/tcp.hpp>
-#include <boost/asio/local/stream_protocol.hpp>
 #include <boost/asio/post.hpp>
 #include <optional>
 #include <utility>
 #include <vector>
 
+#include "redis/dialer.hpp"
 #include "redis/loop_alarm.hpp"
 
 namespace weir::redis {
@@ -23,12 +18,8 @@ namespace {
 namespace asio = boost::asio;
 using boost::system::error_code;
 using Loop = asio::io_context::executor_type;
-using Protocol = asio::generic::stream_protocol;
-using Socket = asio::basic_stream_socket<Protocol, Loop>;
-using Resolver = asio::ip::basic_resolver<asio::ip::tcp, Loop>;
 
-constexpr std::size_t most_addresses = 16;  ///< of one host
-constexpr std::size_t read_bytes = 16384;   ///< at once
+constexpr std::size_t read_bytes = 16384;  ///< at once
 
 SteadyInstant now() { return std::chrono::steady_clock::now(); }
 
@@ -53,8 +44,8 @@ class Connection::Body : public std::enable_shared_from_this<Body> {
       : settings_(std::move(settings)),
         counters_(counters),
         loop_(io.get_executor()),
+        dialer_(loop_, settings_.node, settings_.path),
         socket_(loop_),
-        resolver_(loop_),
         pipeline_(settings_.pipeline),
         backoff_(settings_.backoff) {}
 
@@ -76,7 +67,6 @@ class Connection::Body : public std::enable_shared_from_this<Body> {
     deliver();
     owner_ = nullptr;
     alarm_->stop();
-    resolver_.cancel();
   }
 
   Sent send(const Pipeline::Call& call) {
@@ -112,63 +102,14 @@ class Connection::Body : public std::enable_shared_from_this<Body> {
     state_ = State::connecting;
     until_ = later(now(), settings_.connect_within);
     arm();
-    addresses_.clear();
-    trouble_.clear();
-    if (!settings_.path.empty()) {
-      addresses_.emplace_back(asio::local::stream_protocol::endpoint(settings_.path));
-      return connect();
-    }
-    error_code is_name;
-    const auto address = asio::ip::make_address(settings_.node.host, is_name);
-    if (is_name) return look_up();
-    addresses_.emplace_back(asio::ip::tcp::endpoint(address, settings_.node.port));
-    connect();
-  }
-
-  void look_up() {
-    // The last attempt's may hang yet: no thread can be told to stop looking.
-    if (looking_up_) return fail(settings_.node.host + " is still being looked up");
-    looking_up_ = true;
-    const auto found = current([](Body& self, error_code error, const auto& results) {
-      if (error)
-        return self.fail("no address of " + self.settings_.node.host + ": " + error.message());
-      for (const auto& result : results) {
-        if (self.addresses_.size() < most_addresses) {
-          self.addresses_.emplace_back(result.endpoint());
-        }
-      }
-      self.connect();
+    dialer_.dial([this](StreamSocket&& socket, const std::string& trouble) {
+      if (!trouble.empty()) return fail(trouble);
+      socket_ = std::move(socket);
+      greet();
     });
-    resolver_.async_resolve(
-        settings_.node.host, std::to_string(settings_.node.port),
-        asio::ip::resolver_base::numeric_service,
-        [self = shared_from_this(), found](error_code error, const auto& results) {
-          self->looking_up_ = false;
-          found(error, results);
-        });
   }
 
-  /// To the next of the host's addresses.
-  void connect() {
-    error_code error;
-    socket_.close(error);
-    if (addresses_.empty()) return fail(trouble_.empty() ? "no address" : trouble_);
-    const Protocol::endpoint address = addresses_.front();
-    addresses_.erase(addresses_.begin());
-    socket_.open(address.protocol(), error);
-    if (!error) socket_.non_blocking(true, error);
-    if (error) return fail(error.message());
-    ::fcntl(socket_.native_handle(), F_SETFD, FD_CLOEXEC);
-    socket_.async_connect(address, current([](Body& self, error_code fault) {
-                            if (!fault) return self.connected();
-                            self.trouble_ = fault.message();
-                            self.connect();
-                          }));
-  }
-
-  void connected() {
-    error_code ignored;
-    if (settings_.path.empty()) socket_.set_option(asio::ip::tcp::no_delay(true), ignored);
+  void greet() {
     state_ = State::greeting;
     handshake_.emplace(settings_.handshake);
     greeting_.reset();
@@ -235,6 +176,7 @@ class Connection::Body : public std::enable_shared_from_this<Body> {
   void drop(State state) {
     ++attempt_;
     state_ = state;
+    dialer_.stop();
     error_code ignored;
     socket_.close(ignored);
     output_.clear();
@@ -329,7 +271,7 @@ class Connection::Body : public std::enable_shared_from_this<Body> {
       error_code error;
       written_ += socket_.write_some(asio::buffer(output_) + written_, error);
       if (error == asio::error::would_block) {
-        socket_.async_wait(Socket::wait_write, current([](Body& self, error_code fault) {
+        socket_.async_wait(StreamSocket::wait_write, current([](Body& self, error_code fault) {
                              if (fault) return self.fail(fault.message());
                              self.write();
                            }));
@@ -390,8 +332,8 @@ class Connection::Body : public std::enable_shared_from_this<Body> {
   Connection* front_ = nullptr;
   Owner* owner_ = nullptr;
   Loop loop_;
-  Socket socket_;
-  Resolver resolver_;
+  Dialer dialer_;
+  StreamSocket socket_;
   Pipeline pipeline_;
   Backoff backoff_;
   std::optional<Handshake> handshake_;
@@ -401,17 +343,14 @@ class Connection::Body : public std::enable_shared_from_this<Body> {
   std::uint64_t attempt_ = 0;  ///< which one: handlers of an older one are deaf
   bool failed_ = false;        ///< the last attempt has
   bool proved_ = false;        ///< the server has answered a call on this connection
-  bool looking_up_ = false;    ///< the host
   bool writing_ = false;       ///< the socket is full
   bool flushing_ = false;      ///< with the loop's next turn
   SteadyInstant until_ = SteadyInstant::max();  ///< when an attempt, or a rest, is over
   std::optional<LoopAlarm> alarm_;
-  std::vector<Protocol::endpoint> addresses_;  ///< of the host, not tried yet
-  std::string trouble_;                        ///< with the last of them
-  std::string why_;                            ///< of the last failure
-  std::vector<Pipeline::Ended> ended_;         ///< not told of yet
-  std::string plain_;   ///< what TLS makes output_ of, or of what it has received
-  std::string output_;  ///< on its way to the network
+  std::string why_;                     ///< of the last failure
+  std::vector<Pipeline::Ended> ended_;  ///< not told of yet
+  std::string plain_;                   ///< what TLS makes output_ of, or of what it has received
+  std::string output_;                  ///< on its way to the network
   std::size_t written_ = 0;
   std::array<char, read_bytes> room_;
 };

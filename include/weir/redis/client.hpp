@@ -47,7 +47,8 @@ class Client : public Store {
     return connect(url, Settings{});
   }
 
-  /// Ends calls under way as `indeterminate`, then returns.
+  /// Ends calls under way, as `indeterminate` where they were sent, then returns; at once but for a
+  /// host whose name is being looked up, which nobody can stop. Not to be called by a `then`.
   ~Client() override;
 
   void ask(const StoreCall& call, Then then) override;
