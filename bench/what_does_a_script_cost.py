@@ -8,16 +8,23 @@ calls (TIME, GET, and SET where it grants), decides nothing and gives a constant
 length. Cost is the server's own CPU time for each request; the cases take turns, round by round,
 and the median over the rounds counts. Ratios are to the floor and, for other machines, to a granted
 token bucket.
+
+Beside them the script of go-redis/redis_rate, a GCRA in floating point, for EVALSHA: it is taken
+out of its Go module, which `go mod download` brings and verifies. Without go, or a network, a line
+says that it is left out.
 """
 
 import argparse
+import json
 import pathlib
+import re
 import shutil
 import socket
 import statistics
 import subprocess
 import tempfile
 import time
+import zlib
 
 FLOOR = """#!lua name=floor
 local call
@@ -40,22 +47,63 @@ redis.register_function('floor_refused', refused)
 
 BUCKET = "t 60000000 10 0 1 100"
 EMPTY = "t 60000000 100000000000 0 1 1"
-# name, function, keys, config; of a recipe all arguments
+REDIS_RATE = "github.com/go-redis/redis_rate/v10@v10.0.1"
+
+
+class Case:
+    """A command over so many keys; a word that begins with KEY stands for one of them."""
+
+    def __init__(self, name: str, keys: int, *command: str):
+        self.name, self.keys, self.command = name, keys, command
+
+    def key(self) -> str:
+        # The floor's refusals read what the bucket's left; all else has keys of its own.
+        whose = "owing" if EMPTY in self.command else f"{zlib.crc32(self.name.encode()):08x}"[:5]
+        return f"weir:{{__rand_int__}}:{whose}"
+
+
+def fcall(name: str, function: str, keys: int, config: str) -> Case:
+    return Case(name, keys, "FCALL", function, "1", "KEY", config, "1", "0")
+
+
 CASES = [
-    ("floor, granted", "floor_granted", 100_000, BUCKET),
-    ("token bucket, granted", "weir_1_take", 100_000, BUCKET),
-    ("with fractions, granted", "weir_1_take", 100_000, "t 60000000 9 1 3 100"),
-    ("fixed window, granted", "weir_1_take", 100_000, "f 60000000 1000000 60000000"),
-    ("sliding log of 100, granted", "weir_1_take", 1_000, "o 60000000 100 100000"),
-    ("sliding window of 10, granted", "weir_1_take", 100_000, "w 60000000 1000000 6000000 11"),
-    ("leaky bucket, granted", "weir_1_take", 100_000, "l 60000000 10 0 1 100"),
-    ("two limits, granted", "weir_1_take", 100_000, "m 60000000 2 0 t 10 0 1 100 0 t 9 0 1 1000"),
-    ("INCR window, granted", "weir_recipes_1_incr_window", 100_000, ("1000000", "60000000", "1")),
-    ("ZSET log of 100, granted", "weir_recipes_1_zset_log", 1_000, ("100", "100000", "1", "1000")),
-    ("Spring's bucket, granted", "weir_recipes_1_spring", 100_000, ("100", "1000000", "1")),
-    ("floor, refused", "floor_refused", 100_000, EMPTY),
-    ("token bucket, refused", "weir_1_take", 100_000, EMPTY),
+    fcall("floor, granted", "floor_granted", 100_000, BUCKET),
+    fcall("token bucket, granted", "weir_1_take", 100_000, BUCKET),
+    fcall("with fractions, granted", "weir_1_take", 100_000, "t 60000000 9 1 3 100"),
+    fcall("fixed window, granted", "weir_1_take", 100_000, "f 60000000 1000000 60000000"),
+    fcall("sliding log of 100, granted", "weir_1_take", 1_000, "o 60000000 100 100000"),
+    fcall("sliding window of 10, granted", "weir_1_take", 100_000,
+          "w 60000000 1000000 6000000 11"),
+    fcall("leaky bucket, granted", "weir_1_take", 100_000, "l 60000000 10 0 1 100"),
+    fcall("100 at once, granted", "weir_1_take", 1_000, "c 60000000 100 100000"),
+    fcall("two limits, granted", "weir_1_take", 100_000,
+          "m 60000000 2 0 t 10 0 1 100 0 t 9 0 1 1000"),
+    Case("INCR window, granted", 100_000, "FCALL", "weir_recipes_1_incr_window", "1", "KEY",
+         "1000000", "60000000", "1"),
+    Case("ZSET log of 100, granted", 1_000, "FCALL", "weir_recipes_1_zset_log", "1", "KEY",
+         "100", "100000", "1", "1000"),
+    # Each mention of a key is another number: a bucket's two keys are of two ids.
+    Case("Spring's bucket, granted", 100_000, "FCALL", "weir_recipes_1_spring", "2", "KEY",
+         "KEY.at", "100", "1000000", "1"),
+    fcall("floor, refused", "floor_refused", 100_000, EMPTY),
+    fcall("token bucket, refused", "weir_1_take", 100_000, EMPTY),
 ]
+
+
+def redis_rate_script() -> str | None:
+    """The text of its script; none where it cannot be had here."""
+    if not shutil.which("go"):
+        print("redis_rate is left out: go is not installed")
+        return None
+    with tempfile.TemporaryDirectory() as folder:
+        pathlib.Path(folder, "go.mod").write_text("module bench\n\ngo 1.21\n")
+        got = subprocess.run(["go", "mod", "download", "-json", REDIS_RATE], cwd=folder,
+                             capture_output=True, text=True)
+    if got.returncode:
+        print(f"redis_rate is left out: go mod download {REDIS_RATE} failed")
+        return None
+    source = pathlib.Path(json.loads(got.stdout)["Dir"], "lua.go").read_text()
+    return re.search(r"allowN = redis\.NewScript\(`(.*?)`\)", source, re.DOTALL)[1]
 
 
 class Redis:
@@ -91,17 +139,11 @@ class Redis:
         lines = dict(line.split(":") for line in self.cli("INFO", "cpu").split() if ":" in line)
         return float(lines["used_cpu_user"]) + float(lines["used_cpu_sys"])
 
-    def microseconds(self, case, requests: int) -> float:
-        name, function, keys, config = case
-        # The floor's refusals read what the bucket's left; all else has keys of its own.
-        key = f"weir:{{__rand_int__}}:{'owing' if config == EMPTY else f'{len(name):02}{name[:3]}'}"
-        arguments = config if isinstance(config, tuple) else (config, "1", "0")
-        # Each mention of __rand_int__ is another number: a bucket's two keys are of two ids.
-        named = [key, f"{key}.at"] if function.endswith("spring") else [key]
+    def microseconds(self, case: Case, requests: int) -> float:
+        command = [word.replace("KEY", case.key()) for word in case.command]
         before = self.cpu_seconds()
         subprocess.run(["redis-benchmark", "-p", self.port, "-P", "32", "-c", "8", "-q",
-                        "-n", str(requests), "-r", str(keys),
-                        "FCALL", function, str(len(named)), *named, *arguments],
+                        "-n", str(requests), "-r", str(case.keys), *command],
                        stdout=subprocess.DEVNULL, check=True)
         return (self.cpu_seconds() - before) / requests * 1e6
 
@@ -124,12 +166,19 @@ def main() -> None:
             redis.load(subprocess.run([options.weir, "lua", "print", library],
                                       capture_output=True, text=True, check=True).stdout)
         redis.load(FLOOR)
-        costs = {case[0]: [] for case in CASES}
-        for case in CASES:  # so that the keys are there, and the refused ones owe
+        cases = list(CASES)
+        redis_rate = None if options.smoke else redis_rate_script()
+        if redis_rate:
+            digest = redis.cli("SCRIPT", "LOAD", text=redis_rate).strip()
+            for name, rate in (("granted", "100000"), ("refused", "0.00001")):
+                cases.append(Case(f"redis_rate, {name}", 100_000, "EVALSHA", digest, "1", "KEY",
+                                  "100" if name == "granted" else "1", rate, "1", "1"))
+        costs = {case.name: [] for case in cases}
+        for case in cases:  # so that the keys are there, and the refused ones owe
             redis.microseconds(case, options.requests)
         for _ in range(options.rounds):
-            for case in CASES:
-                costs[case[0]].append(redis.microseconds(case, options.requests))
+            for case in cases:
+                costs[case.name].append(redis.microseconds(case, options.requests))
     finally:
         redis.stop()
     median = {name: statistics.median(each) for name, each in costs.items()}

@@ -12,11 +12,15 @@ namespace {
 struct MachinePiece {
   char letter;
   std::string_view name;
+  std::string_view taken_quickly = {};  ///< the piece that says its commonest take in one function
 };
 constexpr std::array machine_pieces{
-    MachinePiece{'t', "token_bucket"},  MachinePiece{'l', "leaky_bucket"},
-    MachinePiece{'f', "fixed_window"},  MachinePiece{'w', "sliding_window"},
-    MachinePiece{'o', "sliding_log"},   MachinePiece{'c', "concurrency"},
+    MachinePiece{'t', "token_bucket", "take_token_bucket"},
+    MachinePiece{'l', "leaky_bucket"},
+    MachinePiece{'f', "fixed_window", "take_fixed_window"},
+    MachinePiece{'w', "sliding_window", "take_sliding_window"},
+    MachinePiece{'o', "sliding_log", "take_sliding_log"},
+    MachinePiece{'c', "concurrency"},
     MachinePiece{'m', "several_terms"},
 };
 constexpr char all_machines = 'm';
@@ -31,6 +35,10 @@ void append(std::string& script, std::string_view name) {
 constexpr std::string_view letters = "tlfwocm";
 static_assert(letters.size() == std::variant_size_v<Limit::Machine::Config>);
 
+bool serves(char letter, const MachinePiece& piece) {
+  return letter == all_machines || letter == piece.letter;
+}
+
 /// What all verbs stand on: the machines, and how limits and states are read.
 std::string foundation(char letter) {
   std::string script;
@@ -38,7 +46,7 @@ std::string foundation(char letter) {
   append(script, "interval");
   std::string table = "local machines = {";
   for (const MachinePiece& piece : machine_pieces) {
-    if (letter != all_machines && letter != piece.letter) continue;
+    if (!serves(letter, piece)) continue;
     append(script, piece.name);
     table += std::string(1, piece.letter) + " = " + std::string(piece.name) + ", ";
   }
@@ -49,7 +57,13 @@ std::string foundation(char letter) {
   return script;
 }
 
-bool takes_token_buckets(char letter) { return letter == 't' || letter == all_machines; }
+void append_take(std::string& script, char letter) {
+  append(script, "take_one");
+  for (const MachinePiece& piece : machine_pieces) {
+    if (serves(letter, piece) && !piece.taken_quickly.empty()) append(script, piece.taken_quickly);
+  }
+  append(script, "take");
+}
 
 }  // namespace
 
@@ -67,8 +81,9 @@ char machine_letter(const Limit::Machine::Config& config) noexcept {
 
 std::string function_library() {
   std::string library = "#!lua name=" + std::string(library_name) + "\n" + foundation(all_machines);
-  for (const std::string_view piece : {"take_token_bucket", "take_one", "take", "peek", "give_back",
-                                       "cancel", "refund", "permits", "share", "library"}) {
+  append_take(library, all_machines);
+  for (const std::string_view piece :
+       {"peek", "give_back", "cancel", "refund", "permits", "share", "library"}) {
     append(library, piece);
   }
   return library;
@@ -82,11 +97,7 @@ std::string script_of(ScriptVerb verb, char letter) {
     script = foundation(letter);
   }
   switch (verb) {
-    case ScriptVerb::take:
-      if (takes_token_buckets(letter)) append(script, "take_token_bucket");
-      append(script, "take_one");
-      append(script, "take");
-      break;
+    case ScriptVerb::take: append_take(script, letter); break;
     case ScriptVerb::peek: append(script, "peek"); break;
     case ScriptVerb::cancel:
     case ScriptVerb::refund:

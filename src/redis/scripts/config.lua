@@ -27,7 +27,7 @@ local function configured(words, at, slack)
     if not number then return nil end
     numbers[index] = number
   end
-  local c = {machine = machine, slack = slack, tag = words[at] .. '1'}
+  local c = {machine = machine, take = machine.take, slack = slack, tag = words[at] .. '1'}
   if not machine.configure(c, spread(numbers)) then return nil end
   return c, at + machine.fields + 1
 end

@@ -11,10 +11,16 @@ end
 -- The instant of what has never been; every other lies within 2^52.
 local never = -9007199254740992
 
--- Microseconds since 1970, by the store's own clock: no client tells the time.
+-- Microseconds since 1970, by the store's own clock: no client tells the time. Each second is read
+-- as a number once.
+local second, begins = nil, 0
 local function now_of_store()
   local time = call('TIME')
-  return time[1] * 1000000 + time[2]
+  if time[1] ~= second then
+    second = time[1]
+    begins = second * 1000000
+  end
+  return begins + time[2]
 end
 
 -- How long a state is kept, as text: numbers cost more to print than to look up. Whole milliseconds

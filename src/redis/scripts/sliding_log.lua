@@ -2,6 +2,7 @@
 -- of a large log stay in the store, in a ring that is changed in place, and s.key tells which.
 local sliding_log = {number = 4, fields = 2}
 local whole_entries = 128 -- of a log that is read and written whole
+local whole_end = '1025'  -- of its bytes, as text: a number costs more to print
 local ring_front = 34     -- bytes before a ring's entries: r1, head, size, slots, newest
 
 function sliding_log.configure(c, limit, period)
@@ -146,7 +147,7 @@ end
 
 -- One read brings a small log whole, or the front of a ring.
 function sliding_log.load(c, key)
-  local text = ask('GETRANGE', key, 0, 8 * whole_entries + 1)
+  local text = ask('GETRANGE', key, '0', whole_end)
   if text == '' then return sliding_log.first(), false end
   if type(text) == 'table' then return nil end
   local form, length = sub(text, 1, 2), #text

@@ -5,6 +5,7 @@ local sliding_window = {number = 3, fields = 3}
 function sliding_window.configure(c, limit, part, counted)
   c.limit, c.part, c.counted = limit, part, counted
   c.form = '<' .. rep('d', counted + 1)
+  c.bytes = 8 * counted + 10
   return limit > 0 and limit <= 1125899906842624 and part > 0 and part <= 1125899906842624 and
     counted > 1 and counted <= 1025
 end

@@ -1,11 +1,16 @@
+-- Most requests are over one key, and their limit, cost and patience were met before.
 local function take(keys, argv)
   if not call then open() end
-  if #argv == 3 and #keys == 1 then
-    local c, cost, patience = config_of(argv[1]), whole_number(argv[2]), argv[3]
-    local asked = whole_number(patience)
-    if c and cost and not c.terms and (asked or patience == '-1') then
-      return (c.machine.take or take_one)(keys[1], c, cost, asked)
+  local limit, cost, patience, key = argv[1], argv[2], argv[3], keys[1]
+  if patience and key and not argv[4] and not keys[2] then
+    local c = configs[limit] or config_of(limit)
+    cost = numbers[cost] or whole_number(cost)
+    local asked = numbers[patience]
+    if not asked and patience ~= '-1' then
+      asked = whole_number(patience)
+      if not asked then c = nil end -- for decide() to tell
     end
+    if c and cost and not c.terms then return (c.take or take_one)(key, c, cost, asked) end
   end
   return decide(keys, argv, true)
 end

@@ -1,9 +1,6 @@
 -- One key under one limit without a penalty: the same decision as decide(), without places.
-local function take_one(key, c, cost, asked)
+local function take_of(key, c, cost, asked, s, kept, now)
   local machine = c.machine
-  local s, kept = load_state(c, key)
-  if not s then return kept end
-  local now = now_of_store()
   machine.settle(c, s, now, c.slack)
   local verdict, ready_at = 3, -1
   if cost <= c.limit then
@@ -31,4 +28,10 @@ local function take_one(key, c, cost, asked)
   local reply = {verdict, now, ready_at, limit, remaining, fresh_at > now and fresh_at or now, 0}
   machine.mark(c, s, reply)
   return reply
+end
+
+local function take_one(key, c, cost, asked)
+  local s, kept = load_state(c, key)
+  if not s then return kept end
+  return take_of(key, c, cost, asked, s, kept, now_of_store())
 end
