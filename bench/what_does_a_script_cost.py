@@ -6,8 +6,8 @@ A redis-server of its own is asked by redis-benchmark at pipeline 32, over 100 0
 the log, so that it is full). The floor is a function with the same arguments that makes the same
 calls (TIME, GET, and SET where it grants), decides nothing and gives a constant reply of the same
 length. Cost is the server's own CPU time for each request; the cases take turns, round by round,
-and the median over the rounds counts. Ratios are to the floor and, for other machines, to a granted
-token bucket.
+and the least over the rounds counts: whatever else runs on the machine only adds. Ratios are to the
+floor and, for other machines, to a granted token bucket.
 
 Beside them the script of go-redis/redis_rate, a GCRA in floating point, for EVALSHA: it is taken
 out of its Go module, which `go mod download` brings and verifies. Without go, or a network, a line
@@ -20,7 +20,6 @@ import pathlib
 import re
 import shutil
 import socket
-import statistics
 import subprocess
 import tempfile
 import time
@@ -181,13 +180,13 @@ def main() -> None:
                 costs[case.name].append(redis.microseconds(case, options.requests))
     finally:
         redis.stop()
-    median = {name: statistics.median(each) for name, each in costs.items()}
+    least = {name: min(each) for name, each in costs.items()}
     print(f"{'':32}{'us a request':>14}{'to the floor':>14}{'to the bucket':>15}")
-    for name, cost in median.items():
-        floor = median["floor, refused" if "refused" in name else "floor, granted"]
+    for name, cost in least.items():
+        floor = least["floor, refused" if "refused" in name else "floor, granted"]
         line = f"{name:32}{cost:14.2f}{cost / floor:14.2f}"
         if "refused" not in name and "floor" not in name:
-            line += f"{cost / median['token bucket, granted']:15.2f}"
+            line += f"{cost / least['token bucket, granted']:15.2f}"
         print(line)
 
 
