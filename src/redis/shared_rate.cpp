@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <mutex>
 #include <new>
+#include <optional>
 #include <random>
 #include <string>
 #include <utility>
@@ -78,6 +79,7 @@ class SharedRate::Body final : public Alarm, public std::enable_shared_from_this
  private:
   std::optional<SteadyInstant> ring() noexcept override {
     std::unique_lock lock(mutex_);
+    if (ended_) return {};  // or a request behind the last one would have it join again
     const SteadyInstant now = std::chrono::steady_clock::now();
     const Cost asked = bucket_.take_asked();
     const ShareRegistry::Request request = member_.ask(now, asked);
@@ -91,7 +93,8 @@ class SharedRate::Body final : public Alarm, public std::enable_shared_from_this
   }
 
   /// Without memory nothing is sent, as if nobody had answered.
-  void send(const ShareRegistry::Request& request, Store::Then then) noexcept try {
+  template <typename Then>
+  void send(const ShareRegistry::Request& request, Then then) noexcept try {
     const auto patience = std::min<std::chrono::nanoseconds>(settings_.lease / 5, longest_wait);
     caller_.call({.verb = ScriptVerb::share,
                   .keys = {key_},
@@ -118,7 +121,8 @@ class SharedRate::Body final : public Alarm, public std::enable_shared_from_this
     } else {
       member_.failed(number);
       ++failures_;
-      trouble_ = reply.text.empty() ? redis::name(reply.outcome) : std::move(reply.text);
+      trouble_ = std::move(reply.text);
+      if (trouble_.empty()) trouble_ = answered ? "no registry's answer" : name(reply.outcome);
     }
     put_in_force(now);
     lock.unlock();

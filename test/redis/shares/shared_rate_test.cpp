@@ -174,6 +174,7 @@ TEST(SharedRate, HearsNoAnswerThatIsNone) {
   SharedRate rate(store, usual());
   await("it has asked", [&] { return store.asked > 12; });
   EXPECT_EQ(rate.share().answers, 0u);
+  EXPECT_EQ(rate.share().trouble, "no registry's answer");
   EXPECT_EQ(rate.share().part, 0);
 }
 
