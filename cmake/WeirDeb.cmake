@@ -88,7 +88,9 @@ set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_MULTIARCH same)
 set(CPACK_COMPONENT_DEVELOPMENT_DESCRIPTION "rate limiting in C++20: headers and archives
 The algorithms of weir as pure machines that know no clock, lock or heap,
 and a table that keeps the state of all keys of a process. It needs a
-compiler of C++20 and the standard library alone.
+compiler of C++20 and the standard library alone; limits that processes
+share through a Redis link OpenSSL too.
 
-CMake finds it by find_package(weir), pkg-config as weir.")
+CMake finds it by find_package(weir), pkg-config as weir and weir-redis.")
+set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SUGGESTS libssl-dev)
 include(CPack)

@@ -18,7 +18,7 @@ function(install_exported name)
     DESTINATION ${package_folder} COMPONENT development)
 endfunction()
 install_exported(weirTargets ${exported})
-if(redis_exported)
+if(WEIR_BUILD_REDIS)
   install_exported(weirRedisTargets ${redis_exported})
 endif()
 
@@ -40,7 +40,7 @@ endforeach()
 file(RELATIVE_PATH WEIR_INCLUDE_FROM_PC
   "${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig" "${CMAKE_INSTALL_FULL_INCLUDEDIR}")
 configure_file("${PROJECT_SOURCE_DIR}/cmake/weir.pc.in" "${PROJECT_BINARY_DIR}/weir.pc" @ONLY)
-if(redis_exported)
+if(WEIR_BUILD_REDIS)
   configure_file("${PROJECT_SOURCE_DIR}/cmake/weir-redis.pc.in"
     "${PROJECT_BINARY_DIR}/weir-redis.pc" @ONLY)
   set(redis_pc "${PROJECT_BINARY_DIR}/weir-redis.pc")

@@ -16,9 +16,10 @@ class Weir(ConanFile):
     topics = ("rate-limiting", "gcra", "token-bucket")
     package_type = "static-library"
     settings = "os", "compiler", "build_type", "arch"
-    # The server is built with the libraries that the system has: `./do build` names them.
-    options = {"server": [True, False], "fPIC": [True, False]}
-    default_options = {"server": False, "fPIC": True}
+    # The server, and limits in a Redis, are built with the libraries that the system has:
+    # `./do build` names them.
+    options = {"redis": [True, False], "server": [True, False], "fPIC": [True, False]}
+    default_options = {"redis": False, "server": False, "fPIC": True}
 
     @property
     def _tree(self):
@@ -41,6 +42,7 @@ class Weir(ConanFile):
     def generate(self):
         toolchain = CMakeToolchain(self)
         toolchain.cache_variables.update(
+            WEIR_BUILD_REDIS=bool(self.options.redis),
             WEIR_BUILD_SERVER=bool(self.options.server), WEIR_BUILD_TESTS=False,
             WEIR_BUILD_BENCH=False, CMAKE_INSTALL_LIBDIR="lib")
         toolchain.generate()

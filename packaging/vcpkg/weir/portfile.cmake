@@ -3,7 +3,9 @@
 vcpkg_check_linkage(ONLY_STATIC_LIBRARY)
 get_filename_component(tree "${CMAKE_CURRENT_LIST_DIR}/../../.." ABSOLUTE)
 
-vcpkg_check_features(OUT_FEATURE_OPTIONS features FEATURES server WEIR_BUILD_SERVER)
+vcpkg_check_features(OUT_FEATURE_OPTIONS features FEATURES
+  redis WEIR_BUILD_REDIS
+  server WEIR_BUILD_SERVER)
 vcpkg_cmake_configure(SOURCE_PATH "${tree}"
   OPTIONS ${features} -DWEIR_BUILD_TESTS=OFF -DWEIR_BUILD_BENCH=OFF)
 vcpkg_cmake_install()
