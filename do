@@ -37,6 +37,7 @@ help() {
 ./do bench [--smoke]  every benchmark; --smoke only sees that they run
 ./do bench peers      weir beside limiters of Go, Rust and Java (bench/peers/compare --help)
 ./do fuzz [SECONDS]   fuzz each target so long (60)
+./do faults [ROW...]  what callers see while a Redis fails, row by row of the fault matrix
 ./do mutate [NAME...] plant the bugs of test/mutants one at a time; a test must find each
 ./do help             this page
 
@@ -324,6 +325,13 @@ fuzz() {
   done
 }
 
+faults() {
+  need "${build_packages[@]}" "${test_packages[@]}" "${bench_packages[@]}"
+  configure release -DWEIR_BUILD_TESTS=ON -DWEIR_BUILD_BENCH=ON
+  compile release weir_faults
+  build/release/test/fault/store/weir_faults --json build/faults.json "$@"
+}
+
 mutate() {
   need "${build_packages[@]}" "${test_packages[@]}"
   /usr/bin/python3 test/mutants/run.py "$@"
@@ -332,7 +340,7 @@ mutate() {
 verb=${1:-help}
 shift || true
 case $verb in
-  run | build | package | docs | lint | bench | fuzz | mutate) "$verb" "$@" ;;
+  run | build | package | docs | lint | bench | fuzz | faults | mutate) "$verb" "$@" ;;
   single-header) single_header "$@" ;;
   test) test_change "$@" ;;
   help | -h | --help) help ;;
