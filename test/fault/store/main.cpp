@@ -20,8 +20,8 @@ constexpr const char* usage =
 
 std::vector<Row> all_rows() {
   std::vector<Row> all;
-  for (const auto& rows : {rows_of_processes, rows_of_one_server, rows_of_replicas, rows_of_scripts,
-                           rows_of_a_network, rows_of_clocks}) {
+  for (const auto& rows : {rows_of_processes, rows_of_one_server, rows_of_a_cluster,
+                           rows_of_replicas, rows_of_scripts, rows_of_a_network, rows_of_clocks}) {
     for (Row& row : rows()) all.push_back(std::move(row));
   }
   return all;

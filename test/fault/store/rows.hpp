@@ -19,6 +19,7 @@ std::vector<Row> rows_of_one_server();
 std::vector<Row> rows_of_scripts();
 std::vector<Row> rows_of_a_network();
 std::vector<Row> rows_of_replicas();
+std::vector<Row> rows_of_a_cluster();
 std::vector<Row> rows_of_clocks();
 std::vector<Row> rows_of_processes();
 
