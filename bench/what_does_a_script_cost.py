@@ -174,7 +174,7 @@ def main() -> None:
                                   "100" if name == "granted" else "1", rate, "1", "1"))
         costs = {case.name: [] for case in cases}
         for case in cases:  # so that the keys are there, and the refused ones owe
-            redis.microseconds(case, options.requests)
+            redis.microseconds(case, 1_000 if options.smoke else 2 * case.keys)
         for _ in range(options.rounds):
             for case in cases:
                 costs[case.name].append(redis.microseconds(case, options.requests))
