@@ -32,6 +32,7 @@ struct RemoteRequest {
   SteadyInstant asked_at{};
   std::uint64_t forgotten = 0;  ///< of denials, then
   bool alone = false;           ///< asks for itself, whatever others lease
+  bool bare = false;            ///< trouble is told as it is, and nobody stands in
 
   std::vector<Claim> claims() const {
     std::vector<Claim> claims;

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "redis/denials.hpp"
+#include "redis/in_turn.hpp"
 #include "redis/leases.hpp"
 #include "redis/limit_book.hpp"
 #include "redis/remote_request.hpp"
@@ -64,6 +65,12 @@ class RemoteTable::Body : public std::enable_shared_from_this<Body> {
 
   void begin(const RemoteRequestPtr& asked) {
     asked->asked_at = steady_();
+    if (asked->parts.size() > 1 && store_.has_slots()) {
+      std::vector<std::string> keys;
+      for (const Claim& claim : asked->claims()) keys.push_back(key_in_store(claim.subject));
+      auto slots = InTurn::slots_of(keys);
+      if (slots.size() > 1) return take_in_turn(asked, std::move(slots));
+    }
     decide(asked);
   }
 
@@ -129,6 +136,15 @@ class RemoteTable::Body : public std::enable_shared_from_this<Body> {
       gift.arguments.push_back(std::to_string(mark));
     }
     give(subject, std::move(gift), std::move(given));
+  }
+
+  void refund(const Subject& subject, Cost units, Given given) {
+    give(subject, {.verb = ScriptVerb::refund, .arguments = {std::to_string(units)}},
+         std::move(given));
+  }
+
+  void release(const Subject& subject, PermitId permit, Given given) {
+    give(subject, {.verb = ScriptVerb::release, .arguments = {text_of(permit)}}, std::move(given));
   }
 
   void erase(const Subject& subject, Given&& given) {
@@ -288,7 +304,7 @@ class RemoteTable::Body : public std::enable_shared_from_this<Body> {
   Given forgetting(const std::string& key, Given&& given) {
     return [self = shared_from_this(), key, given = std::move(given)](RemoteGift&& gift) {
       self->denials_.forget(key);
-      given(std::move(gift));
+      if (given) given(std::move(gift));
     };
   }
 
@@ -334,7 +350,24 @@ class RemoteTable::Body : public std::enable_shared_from_this<Body> {
     });
   }
 
+  void take_in_turn(const RemoteRequestPtr& asked, std::vector<std::vector<std::size_t>>&& slots) {
+    const auto self = shared_from_this();
+    InTurn::Verbs verbs;
+    verbs.ask = [self](const RemoteRequestPtr& part) { self->decide(part); };
+    verbs.give_back = [self](const Claim& claim, const Grant& grant) {
+      if (claim.cost == 0) return;
+      const auto term = claim.subject.rule->limit.permit_term();
+      if (term) self->release(claim.subject, Concurrency::permit_of(grant.marks.at(*term)), {});
+      self->refund(claim.subject, claim.cost, {});
+    };
+    verbs.without_store = [self](const RemoteRequest& whole, const Trouble& trouble) {
+      self->without_store(whole, trouble);
+    };
+    std::make_shared<InTurn>(asked, std::move(slots), std::move(verbs))->begin();
+  }
+
   void without_store(const RemoteRequest& asked, const Trouble& trouble) {
+    if (asked.bare) return asked.then({.trouble = trouble});
     RemoteAnswer answer = stand_in_.decide(asked.question, asked.claims(), asked.patience);
     answer.trouble = trouble;
     asked.then(std::move(answer));
@@ -379,13 +412,11 @@ void RemoteTable::cancel(const Subject& subject, const Grant& grant, Given given
 }
 
 void RemoteTable::refund(const Subject& subject, Cost units, Given given) {
-  body_->give(subject, {.verb = ScriptVerb::refund, .arguments = {std::to_string(units)}},
-              std::move(given));
+  body_->refund(subject, units, std::move(given));
 }
 
 void RemoteTable::leave(const Subject& subject, PermitId permit, Given given) {
-  body_->give(subject, {.verb = ScriptVerb::release, .arguments = {text_of(permit)}},
-              std::move(given));
+  body_->release(subject, permit, std::move(given));
 }
 
 void RemoteTable::renew(const Subject& subject, PermitId permit, Given given) {

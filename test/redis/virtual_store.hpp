@@ -39,6 +39,7 @@ class VirtualStore : public Store {
   }
 
   void ask(const StoreCall& call, Then then) override;
+  bool has_slots() const noexcept override { return nodes > 1; }
 
   /// The store's clock and the steady one, together.
   void pass(Span span) { set_time(now + span); }

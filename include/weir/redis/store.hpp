@@ -64,6 +64,9 @@ class Store {
   /// or take a timer. On any thread, even before ask() returns; `then` must not throw or block. The
   /// words are read before ask() returns.
   virtual void ask(const StoreCall& call, Then then) = 0;
+
+  /// Whether keys lie in slots, as in a cluster: a command's keys must then all lie in one.
+  virtual bool has_slots() const noexcept { return false; }
 };
 
 }  // namespace weir::redis
