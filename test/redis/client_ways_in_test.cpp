@@ -72,6 +72,16 @@ TEST(ClientWaysIn, ComesAsAUserWhosePasswordIsInAFile) {
   EXPECT_EQ(ask(*client, {"GET", "other"}).text.substr(0, 6), "NOPERM");
 }
 
+TEST(ClientWaysIn, LooksUpAHostByItsName) {
+  const wire::RedisServer server;
+  const auto client = connect("redis://localhost:" + port_of(server));
+  EXPECT_EQ(ask(*client, {"ECHO", "hi"}).text, "hi");
+  const auto nowhere = connect("redis://no..name:6379");
+  const StoreReply reply = ask(*nowhere, {"PING"});
+  EXPECT_EQ(reply.outcome, CallOutcome::not_sent);
+  EXPECT_NE(reply.text.find("no address of no..name"), std::string::npos) << reply.text;
+}
+
 TEST(ClientWaysIn, ComesByTlsToAServerThatItsAuthorityNames) {
   const Certificate servers("IP:127.0.0.1");
   const Certificate clients("DNS:client");
