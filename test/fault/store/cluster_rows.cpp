@@ -39,7 +39,6 @@ Drill drill_of(const Scale& scale, RedisCluster& cluster) {
   drill.url = url_of(cluster);
   drill.load = load_of(scale, drill.url);
   drill.count_at = drill.url;
-  drill.excess_bound = share_bound(1);
   drill.look = tell_redirects;
   return drill;
 }
@@ -60,9 +59,9 @@ Figures planned_by_sentinels(const Scale& scale) {
   drill.url = url_of(set);
   drill.load = load_of(scale, drill.url);
   drill.count_at = drill.url;
-  drill.excess_bound = share_bound(1);
   // The former master goes on as one until it is told: who has not heard of the other charges it.
-  drill.lost_bound = charges_a_second;
+  drill.excess_bound = Asked::bucket.burst;
+  drill.lost_bound = 3 * charges_a_second;
   drill.fault = [&] { set.fail_over(); };
   return run(scale, drill);
 }
@@ -73,8 +72,8 @@ Figures killed_under_sentinels(const Scale& scale) {
   drill.url = url_of(set);
   drill.load = load_of(scale, drill.url);
   drill.count_at = drill.url;
-  drill.excess_bound = share_bound(1) + Asked::bucket.burst;
-  drill.lost_bound = charges_a_second;
+  drill.excess_bound = Asked::bucket.burst;
+  drill.lost_bound = 3 * charges_a_second;
   drill.fault = [&] { set.server(0).kill(); };
   drill.heal = [&] { set.await_master_after(0); };
   return run(scale, drill);
@@ -88,8 +87,8 @@ Figures unplanned(const Scale& scale, Ends how) {
   const int master = owner(cluster);
   const int replica = cluster.replica_of(master);
   // What the replica had not heard of is granted again, a bucket at most.
-  drill.excess_bound = share_bound(1) + Asked::bucket.burst;
-  drill.lost_bound = charges_a_second;
+  drill.excess_bound = Asked::bucket.burst;
+  drill.lost_bound = 3 * charges_a_second;
   std::int64_t begun_at_ns = 0;
   drill.fault = [&] {
     begun_at_ns = now_ns();

@@ -42,11 +42,6 @@ class Watch {
   std::thread thread_;
 };
 
-bool by_store(const Call& call) {
-  return call.source == Source::store || call.source == Source::cache ||
-         call.source == Source::lease;
-}
-
 /// From `healed_at` until tenths of a second begin of which five in a row have 95 % of their calls
 /// decided by the store; -1 where there are none.
 double recovery(const std::vector<Call>& calls, std::int64_t healed_at_ns) {
@@ -100,9 +95,19 @@ void balance(Figures& figures, const std::vector<Call>& calls, std::int64_t in_s
           [&] { return *figures.lost <= figures.lost_bound; });
 }
 
+void judge_excess(Figures& figures, const std::vector<Call>& calls) {
+  figures.excess = excess_of(calls, Whose::all);
+  figures.of_store = excess_of(calls, Whose::store);
+  figures.of_share = excess_of(calls, Whose::share);
+  require(figures, "what the store lets in is within its bound",
+          [&] { return !figures.of_store_bound || figures.of_store <= *figures.of_store_bound; });
+  require(figures, "what the share lets in is within its bound",
+          [&] { return figures.of_share <= share_bound; });
+}
+
 Figures run(const Scale& scale, const Drill& drill) {
   Figures figures;
-  figures.excess_bound = drill.excess_bound;
+  figures.of_store_bound = drill.excess_bound;
   figures.lost_bound = drill.lost_bound;
   Watch watch;
   Load load(drill.load);
@@ -123,9 +128,7 @@ Figures run(const Scale& scale, const Drill& drill) {
 
   count(figures, calls);
   figures.recovered_ms = recovery(calls, healed_at_ns);
-  figures.excess = excess_of(calls);
-  require(figures, "the excess is within its bound",
-          [&] { return !figures.excess_bound || figures.excess <= *figures.excess_bound; });
+  judge_excess(figures, calls);
   if (drill.bytes == Drill::Bytes::intact) {
     require(figures, "a fault of the store is told from a refusal",
             [&] { return figures.misread == 0; });
@@ -134,7 +137,7 @@ Figures run(const Scale& scale, const Drill& drill) {
   const std::chrono::duration<double, std::milli> longest =
       drill.load.policy.deadline + scale.grace;
   require(figures, "no call takes longer than its deadline and a grace, but for the machine's own",
-          [&] { return figures.max_ms <= longest.count() + figures.paused_ms; });
+          [&] { return figures.max_ms <= longest.count() + 2 * figures.paused_ms; });
   require(figures, "memory stays flat", [&] { return figures.grown_kib <= 8 * 1024; });
   if (drill.look) drill.look(figures, calls, load);
   if (!drill.count_at.empty()) balance(figures, calls, charged(drill.count_at));

@@ -30,7 +30,8 @@ struct Drill {
   std::function<void()> heal{};   ///< may be none
   /// Where the store is asked what it was charged; empty: not at all.
   std::string count_at{};
-  std::optional<std::int64_t> excess_bound = 0;  ///< none: nothing is promised
+  /// What the store itself may let in above the limit; none: nothing is promised.
+  std::optional<std::int64_t> excess_bound = 0;
   std::int64_t lost_bound = 0;
   /// Bytes are changed on the way, and no checksum tells: answers may be of no call, or garbled.
   enum class Bytes : std::uint8_t { intact, changed } bytes = Bytes::intact;
@@ -38,9 +39,8 @@ struct Drill {
   std::function<void(Figures&, const std::vector<Call>&, const Load&)> look{};
 };
 
-/// What a process that is cut off lets in above the bound: its share is full when it begins, and
-/// the store's is when it comes back, for every time that it was cut off.
-constexpr std::int64_t share_bound(std::int64_t times) { return 2 * times * Asked::bucket.burst; }
+/// What a share may let in above the limit's own numbers (redis::StandIn).
+constexpr std::int64_t share_bound = 2;
 
 /// What accounts are charged in a second, at most.
 constexpr std::int64_t charges_a_second = 2000;
@@ -52,6 +52,9 @@ Figures run(const Scale& scale, const Drill& drill);
 
 /// Holds what the store was charged against what it granted.
 void balance(Figures& figures, const std::vector<Call>& calls, std::int64_t in_store);
+
+/// Holds what was let in against the limit's bound.
+void judge_excess(Figures& figures, const std::vector<Call>& calls);
 
 /// Notes a promise that was not kept.
 void require(Figures& figures, const char* promise, const std::function<bool()>& kept);

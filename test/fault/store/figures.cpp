@@ -21,10 +21,11 @@ double ms_at(const std::vector<std::int64_t>& sorted, double part) {
   return static_cast<double>(sorted[place]) / 1e6;
 }
 
-history::History of_buckets(const std::vector<Call>& calls) {
+history::History of_buckets(const std::vector<Call>& calls, Whose whose) {
   history::History records;
   for (const Call& call : calls) {
     if (call.of != Call::Of::bucket) continue;
+    if (whose != Whose::all && (whose == Whose::store) != by_store(call)) continue;
     records.push_back({.client = call.client,
                        .key = call.key,
                        .called_at_ns = call.called_at_ns,
@@ -64,9 +65,7 @@ void count(Figures& figures, const std::vector<Call>& calls) {
   took.reserve(calls.size());
   for (const Call& call : calls) {
     took.push_back(call.returned_at_ns - call.called_at_ns);
-    const bool policy = call.source == Source::fallback || call.source == Source::open ||
-                        call.source == Source::closed;
-    ++(policy ? figures.by_policy : figures.by_store);
+    ++(by_store(call) ? figures.by_store : figures.by_policy);
     figures.timed_out += call.trouble == TroubleKind::timed_out ? 1 : 0;
     figures.misread +=
         call.trouble == TroubleKind::refused || call.trouble == TroubleKind::garbled ? 1 : 0;
@@ -83,8 +82,13 @@ void count(Figures& figures, const std::vector<Call>& calls) {
   figures.max_ms = ms_at(took, 1);
 }
 
-std::int64_t excess_of(const std::vector<Call>& calls) {
-  const history::History records = of_buckets(calls);
+bool by_store(const Call& call) {
+  return call.source == Source::store || call.source == Source::cache ||
+         call.source == Source::lease;
+}
+
+std::int64_t excess_of(const std::vector<Call>& calls, Whose whose) {
+  const history::History records = of_buckets(calls, whose);
   const auto kept_with = [&](std::int64_t more) {
     history::Bucket bucket = Asked::bucket;
     bucket.burst += more;
@@ -113,17 +117,19 @@ std::string markdown(const std::vector<Figures>& rows) {
   std::ostringstream text;
   text
       << "| row | fault | calls | by store | by policy | p50 | p99 | p99.9 | max, ms | machine, ms "
-         "| excess (bound) | doubled | lost (bound) | recovered, ms | RSS, KiB | beside |\n"
-         "|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|\n";
+         "| excess: store (bound) | share | both | doubled | lost (bound) | recovered, ms | RSS, "
+         "KiB | beside |\n"
+         "|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|\n";
   for (const Figures& row : rows) {
-    const auto& bound = row.excess_bound;
+    const auto& bound = row.of_store_bound;
     for (const std::string& cell :
          {row.row, row.fault, std::to_string(row.calls), std::to_string(row.by_store),
           std::to_string(row.by_policy), shown(row.p50_ms), shown(row.p99_ms), shown(row.p999_ms),
           shown(row.max_ms), shown(row.paused_ms),
-          std::to_string(row.excess) + " (" + (bound ? std::to_string(*bound) : "none") + ")",
-          shown(row.doubled), shown(row.lost) + " (" + std::to_string(row.lost_bound) + ")",
-          shown(row.recovered_ms), std::to_string(row.grown_kib), joined(row.notes)}) {
+          std::to_string(row.of_store) + " (" + (bound ? std::to_string(*bound) : "none") + ")",
+          std::to_string(row.of_share), std::to_string(row.excess), shown(row.doubled),
+          shown(row.lost) + " (" + std::to_string(row.lost_bound) + ")", shown(row.recovered_ms),
+          std::to_string(row.grown_kib), joined(row.notes)}) {
       text << "| " << cell << ' ';
     }
     text << "|\n";
@@ -141,7 +147,8 @@ std::string json(const std::vector<Figures>& rows) {
          << row.mistaken << R"(, "p50_ms": )" << row.p50_ms << R"(, "p99_ms": )" << row.p99_ms
          << R"(, "p999_ms": )" << row.p999_ms << R"(, "max_ms": )" << row.max_ms
          << R"(, "machine_ms": )" << row.paused_ms << R"(, "excess": )" << row.excess
-         << R"(, "excess_bound": )" << number(row.excess_bound) << R"(, "doubled": )"
+         << R"(, "of_store": )" << row.of_store << R"(, "of_store_bound": )"
+         << number(row.of_store_bound) << R"(, "of_share": )" << row.of_share << R"(, "doubled": )"
          << number(row.doubled) << R"(, "lost": )" << number(row.lost) << R"(, "lost_bound": )"
          << row.lost_bound << R"(, "recovered_ms": )" << row.recovered_ms
          << R"(, "rss_growth_kib": )" << row.grown_kib << R"(, "broken": )" << row.broken.size()

@@ -26,9 +26,14 @@ struct Figures {
   double p99_ms = 0;
   double p999_ms = 0;
   double max_ms = 0;
-  double paused_ms = 0;     ///< by so much the machine woke up a thread too late that only slept
-  std::int64_t excess = 0;  ///< most admitted of one key in any span above its own bound
-  std::optional<std::int64_t> excess_bound = 0;  ///< what is promised at most
+  double paused_ms = 0;  ///< by so much the machine woke up a thread too late that only slept
+  /// Most admitted of one key in any span above its limit: by all; by the store alone; and by this
+  /// process's share alone, above the share's. The share is used up beside the store's limit, so
+  /// the second and the third are what is promised.
+  std::int64_t excess = 0;
+  std::int64_t of_store = 0;
+  std::optional<std::int64_t> of_store_bound = 0;  ///< none: nothing is promised
+  std::int64_t of_share = 0;
   /// Charged in the store, and neither granted nor timed out; none where it was not counted.
   std::optional<std::int64_t> doubled{};
   /// Granted by the store, and not charged in it afterwards.
@@ -45,9 +50,14 @@ struct Figures {
 /// Counts and percentiles.
 void count(Figures& figures, const std::vector<Call>& calls);
 
+enum class Whose : std::uint8_t { all, store, share };
+
 /// The least number of units by which the bucket's burst had to be larger for the history to be
 /// kept: what was admitted above the bound in the worst span, of the worst key.
-std::int64_t excess_of(const std::vector<Call>& calls);
+std::int64_t excess_of(const std::vector<Call>& calls, Whose whose);
+
+/// By the store, or by what it had told before.
+bool by_store(const Call& call);
 
 /// Resident memory of this process.
 std::int64_t resident_kib();

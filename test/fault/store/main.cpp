@@ -28,9 +28,9 @@ std::vector<Row> all_rows() {
 }
 
 struct Wanted {
-  Scale scale{.before = std::chrono::seconds{2},
-              .fault = std::chrono::seconds{5},
-              .after = std::chrono::seconds{5},
+  Scale scale{.before = std::chrono::seconds{1},
+              .fault = std::chrono::seconds{4},
+              .after = std::chrono::seconds{3},
               .probe_every = std::chrono::seconds{1},
               .grace = std::chrono::milliseconds{50}};
   std::string json_file{};

@@ -40,8 +40,7 @@ Figures through(const Scale& scale, const Weather& weather) {
   drill.load.threads = weather.threads;
   drill.load.pace = weather.pace;
   drill.bytes = weather.bytes;
-  // How often a process is cut off from its store here is chance.
-  drill.excess_bound = share_bound(1) * (scale.fault / 100ms + 1);
+  if (weather.bytes == Drill::Bytes::changed) drill.excess_bound = std::nullopt;
   if (weather.counted == Weather::Counted::yes) drill.count_at = url_of(server.port());
   int files = 0;
   drill.fault = [&] {

@@ -26,7 +26,6 @@ Figures down_at_start(const Scale& scale) {
                      .begins = Drill::Begins::without,
                      .heal = [&] { server.restart(); },
                      .count_at = url,
-                     .excess_bound = share_bound(1),
                      .look =
                          [](Figures& figures, const std::vector<Call>& calls, const Load&) {
                            const auto first = std::min_element(
@@ -52,7 +51,8 @@ Figures killed(const Scale& scale, Keeps keeps) {
                      .heal = [&] { server.restart(); },
                      // Of what is empty again nothing can be counted.
                      .count_at = keeps == Keeps::nothing ? "" : url,
-                     .excess_bound = share_bound(1),
+                     // What is empty, or a second old, is granted again: a bucket at most.
+                     .excess_bound = Asked::bucket.burst,
                      .lost_bound = charges_a_second});
 }
 
@@ -63,8 +63,7 @@ Figures frozen(const Scale& scale) {
                      .load = load_of(scale, url),
                      .fault = [&] { server.freeze(); },
                      .heal = [&] { server.thaw(); },
-                     .count_at = url,
-                     .excess_bound = share_bound(1)});
+                     .count_at = url});
 }
 
 Figures asleep(const Scale& scale) {
@@ -81,8 +80,7 @@ Figures asleep(const Scale& scale) {
                                            "\r\n");
                          },
                      .heal = [&] { await_answer(server.port()); },
-                     .count_at = url,
-                     .excess_bound = share_bound(1)});
+                     .count_at = url});
 }
 
 Figures busy(const Scale& scale) {
@@ -100,8 +98,7 @@ Figures busy(const Scale& scale) {
              RedisConnection(server.port()).run({"SCRIPT", "KILL"});
              await_answer(server.port());
            },
-       .count_at = url,
-       .excess_bound = share_bound(1)});
+       .count_at = url});
 }
 
 Figures paused(const Scale& scale, const char* what) {
@@ -116,8 +113,7 @@ Figures paused(const Scale& scale, const char* what) {
                         .must({"CLIENT", "PAUSE", std::to_string(scale.fault.count()), what});
                   },
               .heal = [&] { await_answer(server.port()); },
-              .count_at = url,
-              .excess_bound = share_bound(1)});
+              .count_at = url});
 }
 
 }  // namespace

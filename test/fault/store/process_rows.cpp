@@ -114,8 +114,7 @@ Figures eight_processes(const Scale& scale) {
     calls.insert(calls.end(), own.begin(), own.end());
   }
   count(figures, calls);
-  figures.excess = excess_of(calls);
-  require(figures, "I3: nothing above the bound", [&] { return figures.excess == 0; });
+  judge_excess(figures, calls);
   require(figures, "the store alone decides", [&] { return figures.by_policy == 0; });
   const auto denials = history::check_denials(decided_now(calls), Asked::bucket);
   figures.notes.emplace_back("wrong denials", std::to_string(denials.violations));

@@ -55,7 +55,7 @@ Figures lost_acknowledgements(const Scale& scale) {
   };
   drill.lost_bound = charges_in(scale.fault);
   // What the replica has not heard of, a bucket at most; and a share while nobody answers.
-  drill.excess_bound = Asked::bucket.burst + share_bound(1);
+  drill.excess_bound = Asked::bucket.burst;
   return run(scale, drill);
 }
 
@@ -85,14 +85,11 @@ Figures two_masters(const Scale& scale) {
   const std::int64_t rate_in_all =
       Asked::bucket.count * std::chrono::duration_cast<std::chrono::seconds>(scale.fault).count() +
       Asked::bucket.count;
-  const std::int64_t bound = Asked::bucket.burst + rate_in_all + 2 * share_bound(1);
-  drill.excess_bound = bound;
+  drill.excess_bound = Asked::bucket.burst + rate_in_all;
   drill.look = [&](Figures& figures, const std::vector<Call>& calls, const Load&) {
     std::vector<Call> all = second.stop();
     all.insert(all.end(), calls.begin(), calls.end());
-    figures.excess = excess_of(all);
-    require(figures, "the excess of both together is within its bound",
-            [&] { return figures.excess <= bound; });
+    judge_excess(figures, all);
   };
   return run(scale, drill);
 }

@@ -98,8 +98,7 @@ Figures out_of_memory(const Scale& scale) {
                      .load = load_of(scale, url),
                      .fault = [&] { allow("1"); },
                      .heal = [&] { allow("0"); },
-                     .count_at = url,
-                     .excess_bound = share_bound(1)});
+                     .count_at = url});
 }
 
 Figures evicting(const Scale& scale) {
