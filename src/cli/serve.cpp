@@ -11,6 +11,7 @@
 
 #include "cli/input.hpp"
 #include "cli/server_verbs.hpp"
+#include "cli/store_options.hpp"
 #include "server/server.hpp"
 
 namespace weir::cli {
@@ -35,6 +36,8 @@ Usage: weir serve [OPTION...]
   --tls-key FILE         PEM, its key
   --tls-client-ca FILE   TLS clients must show a certificate that it signed
   --threads N            worker threads, 1 to 1024 (one for each processor)
+  --store URL            states lie in a Redis that servers share: redis://HOST
+  --help-store           how it is reached, and what holds while it does not answer
   --max-keys N           states kept (1M); above it, new keys share states
   --max-memory BYTES     for states, as 512M; above it, new keys share states
   --snapshot FILE        states outlive the server in it
@@ -62,6 +65,8 @@ struct Settings {
   server::TlsFileNames tls;
   std::map<std::string, std::string> client_limits;  ///< by option
   bool help_limits = false;
+  StoreSettings store;
+  bool help_store = false;
   std::string log_format;
   std::string log_level;
 };
@@ -239,6 +244,7 @@ std::optional<InputError> read_options(const Settings& settings, Rules& rules,
     return InputError{"--threads may be at most 1024", settings.threads, 0};
   if (auto error = read_memory(settings, options)) return error;
   if (auto error = read_snapshot(settings, options)) return error;
+  if (auto error = read_store(settings.store, options)) return error;
   if (auto error = read_client_limits(settings, options.limits)) return error;
   if (auto error = read_tls(settings, options)) return error;
   options.password_file = settings.password_file;
@@ -293,6 +299,10 @@ ExitCode serve(const Settings& settings, const Console& console) {
     console.out << limits_help();
     return ExitCode::ok;
   }
+  if (settings.help_store) {
+    console.out << store_help();
+    return ExitCode::ok;
+  }
   Rules rules;
   server::Options options;
   if (const auto error = read_options(settings, rules, options)) {
@@ -328,6 +338,8 @@ Verb add_serve(CLI::App& weir) {
   command->add_option("--tls-key", settings->tls.key)->type_name("FILE");
   command->add_option("--tls-client-ca", settings->tls.client_ca)->type_name("FILE");
   command->add_flag("--help-limits", settings->help_limits);
+  add_store_options(*command, settings->store);
+  command->add_flag("--help-store", settings->help_store);
   server::ConnectionLimits names;
   for (const ClientLimit& limit : client_limits(names)) {
     command

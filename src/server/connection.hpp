@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "server/replies.hpp"
+#include "server/return_address.hpp"
 #include "server/service.hpp"
 #include "weir/algorithm/redis_cell.hpp"
 #include "wire/resp_reply.hpp"
@@ -35,6 +37,8 @@ struct Connection {
   std::unique_ptr<Transaction> transaction;  ///< between MULTI and EXEC
   bool authenticated = true;                 ///< or nobody is asked for a password
   bool closing = false;                      ///< QUIT: close once the replies are out
+  Replies replies{};
+  std::shared_ptr<ReturnAddress> address{};  ///< of answers that come later; null: none do
 };
 
 /// The numbers that CL.THROTTLE came with last: most clients send the same ones again and again.

@@ -3,7 +3,9 @@
 
 #include "server/asking.hpp"
 #include "server/commands.hpp"
+#include "server/giving_back.hpp"
 #include "server/grant_token.hpp"
+#include "server/limiter_arguments.hpp"
 #include "weir/algorithm/redis_cell.hpp"
 #include "wire/limiter_command.hpp"
 
@@ -14,42 +16,30 @@ using wire::Arguments;
 using wire::ReplyWriter;
 using Machine = Limit::Machine;
 
-wire::CommandArguments behind_name(const Arguments& arguments) {
-  return wire::CommandArguments(arguments).subspan(1);
-}
-
-void fail(CommandContext& context, ReplyWriter& reply, std::string_view message) {
-  context.metrics.command_errors.add(1);
-  reply.error("ERR " + std::string(message));
-}
-
-/// Apart from fits(), so that the busiest command pays a comparison alone.
-[[gnu::cold, gnu::noinline]] bool refuse_key(CommandContext& context, ReplyWriter& reply) {
-  context.metrics.hit(LimitHit::key_bytes);
-  fail(context, reply,
-       "key: expected at most " + std::to_string(context.service.key_bytes) + " bytes");
-  return false;
-}
-
-/// Whether the key is one that is kept; false after an error reply.
-inline bool fits(CommandContext& context, std::string_view key, ReplyWriter& reply) {
-  return key.size() <= context.service.key_bytes || refuse_key(context, reply);
-}
-
-/// The rule that the client means; null after an error reply.
-const Rule* find_rule(CommandContext& context, std::string_view limit, ReplyWriter& reply) {
-  auto found = context.rules.find(limit);
-  if (found) return *found;
-  fail(context, reply,
-       "limit: column " + std::to_string(found.error().column) + ": " + found.error().message);
-  return nullptr;
-}
-
 /// Counts a decision.
 void note(WorkerContext& worker, const Decided& decided, Cost cost) {
-  const auto& [subject, decision, decided_at, grant, shared] = decided;
-  worker.metrics.decided(*subject.rule, decision.verdict, cost);
-  worker.hot_keys.saw(*subject.rule, subject.key, decision.verdict);
+  const Rule& rule = *decided.subject.rule;
+  worker.metrics.decided(rule, decided.decision.verdict, cost,
+                         decided.source.value_or(redis::Source::store));
+  worker.hot_keys.saw(rule, decided.subject.key, decided.decision.verdict);
+}
+
+/// What CL.THROTTLE with a quantity below 0 means.
+template <typename Tell>
+void refund_and_peek(CommandContext& context, const Subject& subject, Cost units,
+                     ReplyWriter& reply, const Tell& tell) {
+  redis::RemoteTable* const store = context.service.store;
+  if (!store) {
+    context.service.table.refund(subject, context.now, units);
+    return ask_to_peek(context, subject, {0}, reply, tell);
+  }
+  const auto given = [store, later = Later(context), kept = KeptSubject(subject),
+                      config = *subject.config, tell](redis::RemoteGift&& gift) {
+    if (!gift.given) return later.write(std::move(gift.trouble), write_trouble);
+    const Subject refunded{kept.rule, kept.key, &config};
+    store->peek(refunded, {0}, telling(later, refunded, tell));
+  };
+  store->refund(subject, units, given);
 }
 
 void throttle(CommandContext& context, const Arguments& arguments, ReplyWriter& reply) {
@@ -68,12 +58,13 @@ void throttle(CommandContext& context, const Arguments& arguments, ReplyWriter& 
   const auto tell = [call, config = std::get<Gcra::Config>(last->config)](
                         WorkerContext& worker, const Decided& decided, ReplyWriter& told) {
     note(worker, decided, std::max<Cost>(call.quantity, 0));
-    told.integers(RedisCell::reply(config, call, decided.decision, decided.grant->marks[0],
-                                   decided.decided_at));
+    // Where no state is told, the instant at which it will be fresh says the same to a microsecond.
+    const FineInstant repaid_at =
+        decided.grant ? decided.grant->marks[0] : FineInstant{decided.decision.reset_at, 0};
+    told.integers(RedisCell::reply(config, call, decided.decision, repaid_at, decided.decided_at));
   };
   if (call.quantity >= 0) return ask_to_take(context, subject, {call.quantity}, reply, tell);
-  context.service.table.refund(subject, context.now, -call.quantity);
-  ask_to_peek(context, subject, {0}, reply, tell);
+  refund_and_peek(context, subject, -call.quantity, reply, tell);
 }
 
 std::optional<std::uint64_t> fetch_throttled(const CommandContext& context,
@@ -81,7 +72,7 @@ std::optional<std::uint64_t> fetch_throttled(const CommandContext& context,
   return context.service.table.prefetch({&context.service.rules.redis_cell(), arguments[1]});
 }
 
-/// The fields that every decision has. Requires the map to be announced, `grant` to follow.
+/// The fields that every decision has. Requires the map to be announced, the rest to follow.
 void write_decision(const Decision& decision, Instant now, ReplyWriter& reply) {
   const auto field = [&](std::string_view name, std::int64_t value) {
     reply.bulk(name);
@@ -100,6 +91,20 @@ void write_decision(const Decision& decision, Instant now, ReplyWriter& reply) {
 
 constexpr std::size_t decision_fields = 7;
 
+/// Announces the map of a decision that has so many fields of its own command.
+template <typename AnyDecided>
+void begin_map(const AnyDecided& decided, std::size_t more, ReplyWriter& reply) {
+  reply.map(decision_fields + more + (decided.source ? 1 : 0));
+  write_decision(decided.decision, decided.decided_at, reply);
+}
+
+/// Who decided, where that is a question.
+void write_source(const std::optional<redis::Source>& source, ReplyWriter& reply) {
+  if (!source) return;
+  reply.bulk("source");
+  reply.bulk(name(*source));
+}
+
 void write_grant(WorkerContext& worker, const Rule& rule, const Grant& grant, ReplyWriter& reply) {
   const std::uint64_t number = worker.service.next_grant.fetch_add(1, std::memory_order_relaxed);
   reply.bulk(print({number, grant}, rule.limit.terms().size()));
@@ -114,14 +119,14 @@ void take(CommandContext& context, const Arguments& arguments, ReplyWriter& repl
   const auto tell = [cost = read->cost](WorkerContext& worker, const Decided& decided,
                                         ReplyWriter& told) {
     note(worker, decided, cost);
-    told.map(decision_fields);
-    write_decision(decided.decision, decided.decided_at, told);
+    begin_map(decided, 0, told);
     told.bulk("grant");
-    if (taken(decided.decision.verdict) && cost > 0) {
+    if (taken(decided.decision.verdict) && cost > 0 && decided.grant) {
       write_grant(worker, *decided.subject.rule, *decided.grant, told);
     } else {
       told.null();
     }
+    write_source(decided.source, told);
   };
   ask_to_take(context, subject, {read->cost, read->patience}, reply, tell);
 }
@@ -139,29 +144,30 @@ void peek(CommandContext& context, const Arguments& arguments, ReplyWriter& repl
   const Rule* rule = find_rule(context, read->limit, reply);
   if (!rule || !fits(context, read->key, reply)) return;
   const auto tell = [](WorkerContext&, const Decided& decided, ReplyWriter& told) {
-    told.map(decision_fields);
-    write_decision(decided.decision, decided.decided_at, told);
+    begin_map(decided, 0, told);
     told.bulk("grant");
     told.null();
+    write_source(decided.source, told);
   };
   ask_to_peek(context, {rule, read->key}, {read->cost}, reply, tell);
 }
 
 void tell_all(WorkerContext& worker, const JointlyDecided& decided, ReplyWriter& reply) {
-  const auto& [claims, answer, grants] = decided;
+  const auto& claims = decided.claims;
+  const Verdict verdict = decided.decision.verdict;
   for (const auto& [subject, cost] : claims) {
-    worker.metrics.decided(*subject.rule, answer.decision.verdict, cost);
-    worker.hot_keys.saw(*subject.rule, subject.key, answer.decision.verdict);
+    worker.metrics.decided(*subject.rule, verdict, cost,
+                           decided.source.value_or(redis::Source::store));
+    worker.hot_keys.saw(*subject.rule, subject.key, verdict);
   }
-  reply.map(decision_fields + 2);
-  write_decision(answer.decision, answer.decided_at, reply);
+  begin_map(decided, 2, reply);
   // One grant for each key, in the order of the request; each is given back by itself.
   reply.bulk("grant");
-  if (taken(answer.decision.verdict)) {
+  if (taken(verdict)) {
     reply.array(claims.size());
     for (std::size_t at = 0; at < claims.size(); ++at) {
-      if (claims[at].cost > 0) {
-        write_grant(worker, *claims[at].subject.rule, grants[at], reply);
+      if (claims[at].cost > 0 && at < decided.grants.size()) {
+        write_grant(worker, *claims[at].subject.rule, decided.grants[at], reply);
       } else {
         reply.null();
       }
@@ -170,9 +176,10 @@ void tell_all(WorkerContext& worker, const JointlyDecided& decided, ReplyWriter&
     reply.null();
   }
   reply.bulk("key");
-  reply.bulk(claims[answer.binding].subject.key);
+  reply.bulk(claims[decided.binding].subject.key);
   reply.bulk("atomic");
-  reply.integer(1);
+  reply.integer(decided.atomic ? 1 : 0);
+  write_source(decided.source, reply);
 }
 
 void take_all(CommandContext& context, const Arguments& arguments, ReplyWriter& reply) {
@@ -188,61 +195,6 @@ void take_all(CommandContext& context, const Arguments& arguments, ReplyWriter& 
   ask_to_take_all(context, std::span(claims).first(count), read->patience, reply, tell_all);
 }
 
-void cancel(CommandContext& context, const Arguments& arguments, ReplyWriter& reply) {
-  const auto read = wire::read_cancel(behind_name(arguments));
-  if (!read) return fail(context, reply, read.error().message);
-  const Rule* rule = find_rule(context, read->limit, reply);
-  if (!rule || !fits(context, read->key, reply)) return;
-  const auto token = read_grant_token(read->grant, rule->limit.terms().size());
-  if (!token || token->grant.cost > Machine::capacity(rule->limit.config())) {
-    return fail(context, reply, "grant: expected the grant that WEIR.TAKE gave for this limit");
-  }
-  Cost back = 0;
-  // What an earlier run of the server has taken back already only it knew.
-  if (token->number >= context.service.first_grant &&
-      context.service.spent_ids.spend({rule->id, read->key, read->grant})) {
-    back = context.service.table.cancel({rule, read->key}, context.now, token->grant);
-  }
-  reply.integer(back);
-}
-
-void refund(CommandContext& context, const Arguments& arguments, ReplyWriter& reply) {
-  const auto read = wire::read_refund(behind_name(arguments));
-  if (!read) return fail(context, reply, read.error().message);
-  const Rule* rule = find_rule(context, read->limit, reply);
-  if (!rule || !fits(context, read->key, reply)) return;
-  Cost back = 0;
-  if (!read->id || context.service.spent_ids.spend({rule->id, read->key, *read->id})) {
-    // More than the capacity is never owed to one key.
-    const Cost units = std::min(read->units, Machine::capacity(rule->limit.config()));
-    back = context.service.table.refund({rule, read->key}, context.now, units);
-  }
-  reply.integer(back);
-}
-
-void reset(CommandContext& context, const Arguments& arguments, ReplyWriter& reply) {
-  const auto read = wire::read_reset(behind_name(arguments));
-  if (!read) return fail(context, reply, read.error().message);
-  const Rule* rule = find_rule(context, read->limit, reply);
-  if (!rule || !fits(context, read->key, reply)) return;
-  reply.integer(context.service.table.reset({rule, read->key}) ? 1 : 0);
-}
-
-/// The rule that the client means, and which of its terms hands out permits; null after an error
-/// reply.
-struct PermitRule {
-  const Rule* rule = nullptr;
-  std::size_t term = 0;
-};
-PermitRule find_permit_rule(CommandContext& context, std::string_view limit, ReplyWriter& reply) {
-  const Rule* rule = find_rule(context, limit, reply);
-  if (!rule) return {};
-  const auto term = rule->limit.permit_term();
-  if (term) return {rule, *term};
-  fail(context, reply, "limit: expected one with a concurrency, as in 'concurrency 10/30s'");
-  return {};
-}
-
 void enter(CommandContext& context, const Arguments& arguments, ReplyWriter& reply) {
   const auto read = wire::read_enter(behind_name(arguments));
   if (!read) return fail(context, reply, read.error().message);
@@ -252,58 +204,21 @@ void enter(CommandContext& context, const Arguments& arguments, ReplyWriter& rep
   const auto tell = [weight = read->weight, term = term](
                         WorkerContext& worker, const Decided& decided, ReplyWriter& told) {
     note(worker, decided, weight);
-    told.map(decision_fields + 1);
-    write_decision(decided.decision, decided.decided_at, told);
+    begin_map(decided, 1, told);
     told.bulk("permit");
     if (taken(decided.decision.verdict) && weight > 0) {
-      const PermitId permit =
-          decided.shared ? PermitId::none : Concurrency::permit_of(decided.grant->marks.at(term));
+      const PermitId permit = decided.shared || !decided.grant
+                                  ? PermitId::none
+                                  : Concurrency::permit_of(decided.grant->marks.at(term));
       told.bulk(std::to_string(static_cast<std::int64_t>(permit)));
     } else {
       told.null();
     }
     told.bulk("lease_us");
     told.integer(decided.subject.rule->limit.terms()[term].period.count());
+    write_source(decided.source, told);
   };
   ask_to_take(context, subject, {read->weight}, reply, tell);
-}
-
-void leave(CommandContext& context, const Arguments& arguments, ReplyWriter& reply) {
-  const auto read = wire::read_leave(behind_name(arguments));
-  if (!read) return fail(context, reply, read.error().message);
-  const Rule* rule = find_permit_rule(context, read->limit, reply).rule;
-  if (!rule || !fits(context, read->key, reply)) return;
-  const Subject subject{rule, read->key, nullptr, context.key_hash};
-  const Cost back = context.service.table.leave(subject, context.now, read->permit);
-  if (read->permit != PermitId::none) {
-    context.metrics.showed(back > 0 ? PermitUse::left : PermitUse::left_late);
-  }
-  reply.integer(back);
-}
-
-void renew(CommandContext& context, const Arguments& arguments, ReplyWriter& reply) {
-  const auto read = wire::read_renew(behind_name(arguments));
-  if (!read) return fail(context, reply, read.error().message);
-  const Rule* rule = find_permit_rule(context, read->limit, reply).rule;
-  if (!rule || !fits(context, read->key, reply)) return;
-  const Subject subject{rule, read->key, nullptr, context.key_hash};
-  const Span left = context.service.table.renew(subject, context.now, read->permit);
-  if (read->permit != PermitId::none) {
-    context.metrics.showed(left > Span{0} ? PermitUse::renewed : PermitUse::renewed_late);
-  }
-  reply.integer(left.count());
-}
-
-/// As one forgets a key of redis-cell.
-void del(CommandContext& context, const Arguments& arguments, ReplyWriter& reply) {
-  for (const std::string_view key : behind_name(arguments)) {
-    if (!fits(context, key, reply)) return;
-  }
-  std::int64_t forgotten = 0;
-  for (const std::string_view key : behind_name(arguments)) {
-    if (context.service.table.reset({&context.service.rules.redis_cell(), key})) ++forgotten;
-  }
-  reply.integer(forgotten);
 }
 
 constexpr std::array commands{

@@ -34,6 +34,9 @@ constexpr std::array<Kind, log_kinds> kinds{{
     {"snapshot refused", LogLevel::error, 6},
     {"snapshot not written", LogLevel::error, 1},
     {"out of memory", LogLevel::error, 1},
+    {"store does not answer", LogLevel::error, 6},
+    {"store answers", LogLevel::info, 6},
+    {"store refuses", LogLevel::error, 6},
 }};
 
 const Kind& kind_of(LogKind kind) { return kinds[static_cast<std::size_t>(kind)]; }

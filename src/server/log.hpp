@@ -44,8 +44,11 @@ enum class LogKind : std::uint8_t {
   snapshot_refused,
   snapshot_failed,
   out_of_memory,
+  store_gone,
+  store_answers,
+  store_refused,
 };
-inline constexpr std::size_t log_kinds = 14;
+inline constexpr std::size_t log_kinds = 17;
 
 struct LogField {
   std::string_view name;  ///< ours, so it needs no escape

@@ -48,19 +48,19 @@ ProcessUse ProcessUse::so_far() {
   return {seconds(usage.ru_utime), seconds(usage.ru_stime), bytes_resident()};
 }
 
-void WorkerMetrics::decided(const Rule& rule, Verdict verdict, Cost cost) noexcept {
+void WorkerMetrics::decided(const Rule& rule, Verdict verdict, Cost cost,
+                            redis::Source source) noexcept {
   PerRule& counts = per_rule[std::min<std::size_t>(rule.id, per_rule.size() - 1)];
-  counts.decisions[static_cast<std::size_t>(verdict)].add(1);
+  counts.decisions[static_cast<std::size_t>(source)][static_cast<std::size_t>(verdict)].add(1);
   (taken(verdict) ? counts.granted_cost : counts.refused_cost)
       .add(static_cast<std::uint64_t>(cost));
 }
 
-void WorkerMetrics::took(std::uint64_t answered, std::chrono::nanoseconds time) noexcept {
-  const double each_s = std::chrono::duration<double>(time).count() / static_cast<double>(answered);
+void Durations::took(std::chrono::duration<double> each, std::uint64_t many) noexcept {
   std::size_t bucket = 0;
-  while (bucket < bounds_s.size() && each_s > bounds_s[bucket]) ++bucket;
-  durations[bucket].add(answered);
-  duration_ns.add(static_cast<std::uint64_t>(time.count()));
+  while (bucket < bounds_s.size() && each.count() > bounds_s[bucket]) ++bucket;
+  counts[bucket].add(many);
+  total_ns.add(static_cast<std::uint64_t>(each.count() * 1e9 * static_cast<double>(many)));
 }
 
 Metrics::Metrics(const Rules& rules) {
@@ -105,8 +105,10 @@ std::vector<Metrics::Decisions> Metrics::decisions() const {
   for (std::size_t rule = 0; rule < rule_labels_.size(); ++rule) {
     Decisions& decisions = all.emplace_back(Decisions{rule_labels_[rule], {}});
     for (std::size_t at = 0; at < decisions.by_verdict.size(); ++at) {
-      decisions.by_verdict[at] =
-          sum([&](auto& worker) -> auto& { return worker.per_rule[rule].decisions[at]; });
+      for (std::size_t source = 0; source < sources; ++source) {
+        decisions.by_verdict[at] +=
+            sum([&](auto& worker) -> auto& { return worker.per_rule[rule].decisions[source][at]; });
+      }
     }
   }
   return all;
@@ -118,6 +120,7 @@ std::string Metrics::text(const Table::Stats& table) const {
   std::string text;
   write_rules(text);
   write_durations(text);
+  if (store_link) write_store(text);
   write_table(text, table);
   if (snapshot.kept) write_snapshot(text);
   write_connections(text, open);
@@ -130,13 +133,15 @@ void Metrics::write_rules(std::string& text) const {
   const Out out(text);
   head(out, "weir_decisions_total", "counter", "Decisions, by rule and result.");
   for (std::size_t rule = 0; rule < rule_labels_.size(); ++rule) {
-    for (const Verdict verdict :
-         {Verdict::granted, Verdict::deferred, Verdict::denied, Verdict::impossible}) {
-      const auto at = static_cast<std::size_t>(verdict);
-      fmt::format_to(out, "weir_decisions_total{{rule=\"{}\",result=\"{}\",source=\"store\"}} {}\n",
-                     rule_labels_[rule], name(verdict), sum([&](auto& worker) -> auto& {
-                       return worker.per_rule[rule].decisions[at];
-                     }));
+    // Without a store to share there is one source.
+    for (std::size_t source = 0; source < (store_link ? sources : 1); ++source) {
+      for (std::size_t at = 0; at < 4; ++at) {
+        fmt::format_to(out, "weir_decisions_total{{rule=\"{}\",result=\"{}\",source=\"{}\"}} {}\n",
+                       rule_labels_[rule], name(static_cast<Verdict>(at)),
+                       name(static_cast<redis::Source>(source)), sum([&](auto& worker) -> auto& {
+                         return worker.per_rule[rule].decisions[source][at];
+                       }));
+      }
     }
   }
   head(out, "weir_hits_total", "counter", "Cost that was asked for, by rule and result.");
@@ -160,20 +165,64 @@ void Metrics::write_durations(std::string& text) const {
   const Out out(text);
   head(out, "weir_decision_duration_seconds", "histogram",
        "Time to parse, decide and answer a command, averaged over what came with it; sampled.");
+  write_histogram(text, "weir_decision_duration_seconds", "protocol=\"resp\"",
+                  &WorkerMetrics::durations);
+}
+
+void Metrics::write_histogram(std::string& text, const char* name, const char* labels,
+                              Durations WorkerMetrics::*durations) const {
+  const Out out(text);
+  const char* comma = *labels ? "," : "";
   std::uint64_t count = 0;
-  for (std::size_t at = 0; at < WorkerMetrics::bounds_s.size(); ++at) {
-    count += sum([&](auto& worker) -> auto& { return worker.durations[at]; });
-    fmt::format_to(out, "weir_decision_duration_seconds_bucket{{protocol=\"resp\",le=\"{}\"}} {}\n",
-                   WorkerMetrics::bounds_s[at], count);
+  for (std::size_t at = 0; at < Durations::bounds_s.size(); ++at) {
+    count += sum([&](auto& worker) -> auto& { return (worker.*durations).counts[at]; });
+    fmt::format_to(out, "{}_bucket{{{}{}le=\"{}\"}} {}\n", name, labels, comma,
+                   Durations::bounds_s[at], count);
   }
-  count += sum([](auto& worker) -> auto& { return worker.durations.back(); });
-  fmt::format_to(
-      out,
-      "weir_decision_duration_seconds_bucket{{protocol=\"resp\",le=\"+Inf\"}} {0}\n"
-      "weir_decision_duration_seconds_sum{{protocol=\"resp\"}} {1}\n"
-      "weir_decision_duration_seconds_count{{protocol=\"resp\"}} {0}\n",
-      count,
-      static_cast<double>(sum([](auto& worker) -> auto& { return worker.duration_ns; })) * 1e-9);
+  count += sum([&](auto& worker) -> auto& { return (worker.*durations).counts.back(); });
+  const auto total_ns = sum([&](auto& worker) -> auto& { return (worker.*durations).total_ns; });
+  const std::string braced = *labels ? "{" + std::string(labels) + "}" : "";
+  fmt::format_to(out, "{0}_bucket{{{1}{2}le=\"+Inf\"}} {3}\n{0}_sum{4} {5}\n{0}_count{4} {3}\n",
+                 name, labels, comma, count, braced, static_cast<double>(total_ns) * 1e-9);
+}
+
+void Metrics::write_store(std::string& text) const {
+  using redis::CallOutcome;
+  const Out out(text);
+  const auto ended = [&](CallOutcome outcome) {
+    return sum([&](auto& worker) -> auto& {
+      return worker.store_calls[static_cast<std::size_t>(outcome)];
+    });
+  };
+  head(out, "weir_store_calls_total", "counter", "Calls to the store, by how they ended.");
+  for (std::size_t at = 0; at < call_outcomes; ++at) {
+    const auto outcome = static_cast<CallOutcome>(at);
+    fmt::format_to(out, "weir_store_calls_total{{outcome=\"{}\"}} {}\n", redis::name(outcome),
+                   ended(outcome));
+  }
+  head(out, "weir_store_indeterminate_total", "counter",
+       "Calls to the store that may have counted, though no answer came.");
+  fmt::format_to(out, "weir_store_indeterminate_total {}\n",
+                 ended(CallOutcome::timed_out) + ended(CallOutcome::indeterminate));
+  head(out, "weir_store_call_duration_seconds", "histogram",
+       "From a call to the store to its end.");
+  write_histogram(text, "weir_store_call_duration_seconds", "", &WorkerMetrics::store_durations);
+  const StoreLink link = store_link();
+  const auto tell = [&](const char* name, const char* type, const char* help, std::uint64_t value) {
+    head(out, name, type, help);
+    fmt::format_to(out, "{} {}\n", name, value);
+  };
+  tell("weir_store_up", "gauge", "1 where the last call to the store was answered.", link.answers);
+  tell("weir_store_connected_nodes", "gauge", "Connections to nodes of the store that are ready.",
+       link.connected_nodes);
+  tell("weir_store_connections_total", "counter", "Connections to the store that were made.",
+       link.connections);
+  tell("weir_store_connect_failures_total", "counter", "Attempts to connect that failed.",
+       link.failed_attempts);
+  tell("weir_store_redirects_total", "counter", "Calls that a cluster sent to another node.",
+       link.redirects);
+  tell("weir_store_late_replies_total", "counter", "Replies that came after their deadline.",
+       link.late_replies);
 }
 
 void Metrics::write_table(std::string& text, const Table::Stats& table) {

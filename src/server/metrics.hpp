@@ -5,12 +5,15 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
 #include <vector>
 
 #include "weir/local/table.hpp"
+#include "weir/redis/policy.hpp"
+#include "weir/redis/store.hpp"
 
 namespace weir::server {
 
@@ -67,6 +70,20 @@ inline constexpr std::size_t limit_hits = 12;
 enum class PermitUse : std::uint8_t { left, left_late, renewed, renewed_late };
 inline constexpr std::size_t permit_uses = 4;
 
+inline constexpr std::size_t sources = 6;        ///< of redis::Source
+inline constexpr std::size_t call_outcomes = 4;  ///< of redis::CallOutcome
+
+/// How long something took, in a few steps.
+struct Durations {
+  static constexpr std::array<double, 6> bounds_s{1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1.0};
+
+  /// So many took as long each.
+  void took(std::chrono::duration<double> each, std::uint64_t many = 1) noexcept;
+
+  std::array<Counter, bounds_s.size() + 1> counts;
+  Counter total_ns;
+};
+
 /// What is read again while the server runs; the label `what`.
 enum class Reloaded : std::uint8_t { tls, password };
 inline constexpr std::size_t reloaded_things = 2;
@@ -74,30 +91,32 @@ inline constexpr std::size_t reloaded_things = 2;
 /// The counts of one worker thread. Labels are bounded: a rule the operator named, CL.THROTTLE, or
 /// all rules that came with requests together; a key never.
 struct alignas(64) WorkerMetrics {
-  static constexpr std::array<double, 6> bounds_s{1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1.0};
-
   struct PerRule {
-    std::array<Counter, 4> decisions;  ///< by verdict
+    std::array<std::array<Counter, 4>, sources> decisions;  ///< by source, then by verdict
     Counter granted_cost;
     Counter refused_cost;
   };
 
   explicit WorkerMetrics(std::size_t rules) : per_rule(rules) {}
 
-  void decided(const Rule& rule, Verdict verdict, Cost cost) noexcept;
-  /// So many commands were answered in `time` together.
-  void took(std::uint64_t answered, std::chrono::nanoseconds time) noexcept;
+  void decided(const Rule& rule, Verdict verdict, Cost cost,
+               redis::Source source = redis::Source::store) noexcept;
+  void store_ended(redis::CallOutcome outcome, std::chrono::nanoseconds time) noexcept {
+    store_calls[static_cast<std::size_t>(outcome)].add(1);
+    store_durations.took(time);
+  }
 
   void hit(LimitHit limit) noexcept { limits[static_cast<std::size_t>(limit)].add(1); }
   void showed(PermitUse use) noexcept { permits[static_cast<std::size_t>(use)].add(1); }
   void gave_up(WireFault fault) noexcept { faults[static_cast<std::size_t>(fault)].add(1); }
 
   std::vector<PerRule> per_rule;  ///< CL.THROTTLE, the named rules, and last all others
-  std::array<Counter, bounds_s.size() + 1> durations;
-  Counter duration_ns;
+  Durations durations;  ///< from a command's arrival to its reply, or to its call to the store
   Counter commands;
   Counter command_errors;
   std::array<Counter, permit_uses> permits;
+  std::array<Counter, call_outcomes> store_calls;
+  Durations store_durations;
   std::array<Counter, wire_faults> faults;
   std::array<Counter, limit_hits> limits;
   Counter auth_failures;
@@ -122,6 +141,16 @@ struct SnapshotMetrics {
   std::atomic<std::int64_t> took_us{0};
 };
 
+/// How the server's connections to its store are, now and so far; filled by who knows.
+struct StoreLink {
+  bool answers = false;
+  std::uint64_t connections = 0;  ///< that were made
+  std::uint64_t failed_attempts = 0;
+  std::uint64_t redirects = 0;
+  std::uint64_t late_replies = 0;
+  std::uint64_t connected_nodes = 0;
+};
+
 /// Everything that is exposed.
 class Metrics {
  public:
@@ -142,6 +171,7 @@ class Metrics {
   std::vector<Decisions> decisions() const;
 
   SnapshotMetrics snapshot;
+  std::function<StoreLink()> store_link{};  ///< none without a store; set before there are readers
 
   /// Prometheus text format 0.0.4.
   std::string text(const Table::Stats& table) const;
@@ -151,6 +181,9 @@ class Metrics {
   std::uint64_t sum(Pick&& pick) const;
   void write_rules(std::string& text) const;
   void write_durations(std::string& text) const;
+  void write_histogram(std::string& text, const char* name, const char* labels,
+                       Durations WorkerMetrics::*durations) const;
+  void write_store(std::string& text) const;
   void write_snapshot(std::string& text) const;
   static void write_table(std::string& text, const Table::Stats& table);
   void write_connections(std::string& text, std::uint64_t open) const;

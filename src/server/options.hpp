@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "server/log.hpp"
+#include "weir/redis/policy.hpp"
 #include "wire/resp_request.hpp"
 
 namespace weir::server {
@@ -43,6 +44,15 @@ struct SnapshotOptions {
   std::chrono::seconds every{60};  ///< and once more at the end
 };
 
+/// Where states lie that several servers share. An empty URL: in this process.
+struct StoreOptions {
+  std::string url{};
+  std::string tls_ca{};           ///< whom to trust as the store; empty: whom this machine trusts
+  std::string tls_certificate{};  ///< to show, with its key; may be empty
+  std::string tls_key{};
+  redis::Policy policy{};
+};
+
 struct Options {
   std::vector<std::string> resp{"127.0.0.1:7379"};  ///< see server/address.hpp; port 0: a free one
   std::string metrics = "127.0.0.1:7390";           ///< HOST:PORT, or "off"
@@ -52,6 +62,7 @@ struct Options {
   std::size_t max_keys = 1'000'000;
   std::size_t max_memory = std::numeric_limits<std::size_t>::max();  ///< bytes for states
   SnapshotOptions snapshot;
+  StoreOptions store;
   ConnectionLimits limits;
   LogOptions log;
 };

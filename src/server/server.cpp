@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "redis/secret_file.hpp"
+#include "redis/trouble.hpp"
 #include "server/event_loop.hpp"
 #include "server/listener.hpp"
 #include "server/notify.hpp"
@@ -26,6 +27,11 @@ namespace {
 
 using boost::asio::ip::tcp;
 using boost::system::error_code;
+
+/// Of one worker to one node of the store: no fewer than its clients may have under way. Past them
+/// the policy decides, as if the store were gone.
+constexpr std::size_t calls_in_flight = 65'536;
+constexpr std::size_t unsent_bytes = std::size_t{16} << 20;
 
 /// Allows as many open files as clients may need; how many clients there is room for.
 std::size_t make_room_for(std::size_t clients, Log& log) {
@@ -96,6 +102,8 @@ struct Server::State {
   boost::asio::steady_timer second;     ///< ticks
   boost::asio::steady_timer last_call;  ///< while draining
   std::vector<std::unique_ptr<Worker>> workers;
+  std::optional<WorkerStores> stores;
+  std::optional<redis::RemoteTable> store;
   std::optional<StatusPage> status;
   std::chrono::steady_clock::time_point drain_until;
   std::chrono::steady_clock::time_point linger_until;  ///< once every reply is sent
@@ -174,6 +182,48 @@ struct Server::State {
     return {};
   }
 
+  std::optional<StartError> share_states() {
+    redis::Client::Settings settings;
+    settings.client_name = "weir serve";
+    settings.calls_in_flight = calls_in_flight;
+    settings.unsent_bytes = unsent_bytes;
+    settings.tls_ca = options.store.tls_ca;
+    settings.tls_certificate = options.store.tls_certificate;
+    settings.tls_key = options.store.tls_key;
+    auto access = redis::read_access(options.store.url, settings);
+    if (!access) return StartError{"--store: " + access.error().message};
+    stores.emplace(std::move(access).value());
+    for (const auto& worker : workers) worker->share(*stores);
+    store.emplace(*stores, options.store.policy);
+    service.store = &*store;
+    service.metrics.store_link = [this] {
+      const redis::Client::Stats stats = stores->stats();
+      return StoreLink{.answers = service.store_health.answers(),
+                       .connections = stats.connections,
+                       .failed_attempts = stats.failed_attempts,
+                       .redirects = stats.redirects,
+                       .late_replies = stats.late_replies,
+                       .connected_nodes = stats.connected_nodes};
+    };
+    service.needs_store = options.store.policy.without_store == redis::WithoutStore::closed;
+    return {};
+  }
+
+  /// Asks a store that does not answer whether it does again: nobody else may, where a load
+  /// balancer sends nothing to a server that is not ready.
+  void look_for_store() {
+    if (!store || service.store_health.answers()) return;
+    constexpr std::string_view words[] = {"PING"};
+    stores->ask({.words = words,
+                 .route = {},
+                 .deadline_at = std::chrono::steady_clock::now() + std::chrono::milliseconds(500)},
+                [&health = service.store_health](redis::StoreReply&& reply) {
+                  const redis::Trouble trouble = redis::trouble_of(reply);
+                  if (trouble.kind == redis::TroubleKind::none) return health.answered();
+                  health.failed(trouble);
+                });
+  }
+
   void note_reload(Reloaded what, const std::optional<StartError>& error) {
     const auto at = static_cast<std::size_t>(what);
     const char* name = what == Reloaded::tls ? "certificate" : "password";
@@ -199,6 +249,7 @@ struct Server::State {
       if (stopped) return;
       service.clock.adjust();
       service.log.tell_suppressed();
+      look_for_store();
       if (std::ranges::all_of(workers, [](const auto& worker) { return worker->keeps_up(); })) {
         supervisor.alive();
       }
@@ -275,6 +326,9 @@ Expected<std::vector<Server::Listening>, StartError> Server::listen() {
   if (!options.password_file.empty()) {
     if (auto error = state_->read_password()) return *std::move(error);
   }
+  if (!options.store.url.empty()) {
+    if (auto error = state_->share_states()) return *std::move(error);
+  }
   if (auto error = SnapshotKeeper::cannot_write(options.snapshot)) return *std::move(error);
   std::vector<Listening> listening;
   for (const std::string& text : options.resp) {
@@ -317,6 +371,7 @@ void Server::run() {
   std::vector<std::thread> threads;
   for (const auto& worker : state.workers) threads.emplace_back([&worker] { worker->run(); });
   state.await_signal();
+  state.look_for_store();
   state.tick();
   for (const auto& listener : state.listeners) state.accept(*listener);
   if (state.status) state.status->start();

@@ -7,10 +7,12 @@
 #include <string_view>
 #include <unordered_map>
 
+#include "redis/remote_table.hpp"
 #include "server/hot_keys.hpp"
 #include "server/log.hpp"
 #include "server/metrics.hpp"
 #include "server/password.hpp"
+#include "server/store_health.hpp"
 #include "weir/local/clock.hpp"
 #include "weir/local/rule.hpp"
 #include "weir/local/spent_ids.hpp"
@@ -25,6 +27,8 @@ struct Service {
 
   Rules& rules;
   Table table;
+  redis::RemoteTable* store = nullptr;  ///< where the states are, if not in the table; set before
+                                        ///< the first connection
   UnixClock clock;
   SpentIds spent_ids;
   Metrics metrics;
@@ -32,8 +36,11 @@ struct Service {
   Password password;             ///< set before the first connection, or never asked for
   std::size_t key_bytes = 1024;  ///< of one key; set before the first connection
   Log log;
+  StoreHealth store_health{log};
   const std::chrono::steady_clock::time_point began = std::chrono::steady_clock::now();
   std::atomic<bool> draining{false};
+  bool needs_store =
+      false;  ///< not ready while it does not answer; set before the first connection
   std::atomic<std::uint64_t> next_connection{1};
   /// Numbers of another run of the server are never met again: they count on from the time.
   const std::uint64_t first_grant =

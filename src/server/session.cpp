@@ -44,9 +44,11 @@ Session::Session(Worker& worker, Socket socket, Arrival arrival)
   connection_.peer = std::move(arrival.peer);
   connection_.authenticated = !worker_.service_.password.required();
   stranger_since_ = waiting_since_ = worker_.seconds_;
+  if (worker_.service_.store) receive_answers();
 }
 
 Session::~Session() {
+  if (connection_.address) connection_.address->gone();
   worker_.sessions_.erase(this);
   if (lingers_) worker_.lingering_.fetch_sub(1, std::memory_order_relaxed);
   worker_.metrics_.closed.add(1);
@@ -79,6 +81,7 @@ void Session::tick() {
     worker_.metrics_.hit(LimitHit::auth_timeout);
     return cut_off();
   }
+  if (!notice_lost_answers()) return;
   // Of a TLS record that began the session sees nothing yet.
   const bool partial = begin_ < end_ || (tls_ && tls_->holds_input());
   if (!writing_ && !partial && !finishing_) {
@@ -107,6 +110,7 @@ void Session::cut_off() {
   error_code ignored;
   socket_.shutdown(Socket::shutdown_both, ignored);
   socket_.cancel(ignored);
+  if (awaits_answers()) end_waiting();
 }
 
 void Session::read(Ptr session) {
@@ -118,6 +122,7 @@ void Session::read(Ptr session) {
   self.socket_.async_read_some(
       free, [session = std::move(session)](error_code error, std::size_t received) mutable {
         if (error && !session->interrupted(error)) {
+          if (error == boost::asio::error::eof) end_of_input(std::move(session));
           return;  // the client is gone; so is the session with this handler
         }
         session->end_ += received;
@@ -126,16 +131,19 @@ void Session::read(Ptr session) {
       });
 }
 
-/// Whether it was the drain that ended what went on, not the client.
+/// Whether it was the server that ended what went on, not the client.
 bool Session::interrupted(const error_code& error) const {
-  return error == boost::asio::error::operation_aborted && worker_.draining_ && !finishing_;
+  return error == boost::asio::error::operation_aborted && (worker_.draining_ || stuck_) &&
+         !finishing_;
 }
 
 void Session::go_on(Ptr session) {
+  session->stuck_ = false;
   switch (session->answer_and_write()) {
     case Next::read: return read(std::move(session));
     case Next::write: return wait_to_write(std::move(session));
     case Next::take_turns: return take_turns(std::move(session));
+    case Next::wait_for_answers: return wait_for_answers(std::move(session));
     case Next::close: return close(std::move(session));
   }
 }
@@ -193,10 +201,13 @@ Session::Next Session::answer_and_write() {
       if (!hungry_) count_turn();
     }
     if (!write()) return errno == EAGAIN || errno == EWOULDBLOCK ? Next::write : Next::close;
-    if (connection_.closing) return Next::close;
-    if (!hungry_) return Next::take_turns;
+    if (connection_.closing) return awaits_answers() ? Next::wait_for_answers : Next::close;
+    if (!hungry_) {
+      return connection_.replies.held_up() < worker_.limits_.pipeline ? Next::take_turns
+                                                                      : Next::wait_for_answers;
+    }
     if (!worker_.draining_) return Next::read;
-    if (!receive_rest()) return Next::close;
+    if (!receive_rest()) return awaits_answers() ? Next::wait_for_answers : Next::close;
   }
 }
 
@@ -205,7 +216,9 @@ void Session::answer() {
   CommandContext& context = worker_.context_;
   context.connection = &connection_;
   context.now = worker_.service_.clock.now();
-  context.turn = worker_.limits_.pipeline;
+  // A command awaits one reply at most; EXEC those of as many as fit into a transaction.
+  const std::size_t held_up = connection_.replies.held_up();
+  context.turn = worker_.limits_.pipeline - std::min(worker_.limits_.pipeline, held_up);
   std::uint64_t answered = 0;
   hungry_ = true;
   for (bool more = true; more && !connection_.closing;) {
@@ -213,7 +226,7 @@ void Session::answer() {
     const std::size_t count = parse_ahead(last);
     more = count == worker_.ahead_.size() || last.status == wire::RequestStatus::complete;
     for (std::size_t at = 0; at < count && !connection_.closing; ++at) {
-      if (output_.size() >= worker_.limits_.output_bytes || answered >= context.turn) {
+      if (connection_.replies.bytes() >= worker_.limits_.output_bytes || answered >= context.turn) {
         hungry_ = more = false;
         needed_ = 1;  // those left are parsed again
         break;
@@ -221,14 +234,15 @@ void Session::answer() {
       Worker::Ahead& ahead = worker_.ahead_[at];
       begin_ = ahead.end;
       if (ahead.arguments.empty()) continue;
-      wire::ReplyWriter reply(output_, connection_.protocol);
+      wire::ReplyWriter reply(connection_.replies.tail(), connection_.protocol);
       run(ahead.call, context, ahead.arguments, reply);
       ++answered;
     }
     if (hungry_ && !connection_.closing && last.status == wire::RequestStatus::malformed) {
       const std::string reason = worker_.parser_.explain(last);
       note_refusal(last.fault, reason);
-      wire::ReplyWriter(output_, connection_.protocol).error("ERR Protocol error: " + reason);
+      wire::ReplyWriter(connection_.replies.tail(), connection_.protocol)
+          .error("ERR Protocol error: " + reason);
       connection_.closing = true;
     }
   }
@@ -236,7 +250,8 @@ void Session::answer() {
   waiting_since_ = worker_.seconds_;
   worker_.metrics_.commands.add(answered);
   if (++worker_.batches_ % sampled_batch == 0) {
-    worker_.metrics_.took(answered, worker_.service_.clock.now() - context.now);
+    const std::chrono::duration<double> all = worker_.service_.clock.now() - context.now;
+    worker_.metrics_.durations.took(all / static_cast<double>(answered), answered);
   }
 }
 
@@ -276,7 +291,7 @@ void Session::answer_stranger() {
     hungry_ = true;
     return;
   }
-  wire::ReplyWriter reply(output_, connection_.protocol);
+  wire::ReplyWriter reply(connection_.replies.tail(), connection_.protocol);
   if (parsed.status == wire::RequestStatus::malformed) {
     const std::string reason = "unauthenticated: " + parser.explain(parsed);
     note_refusal(parsed.fault, reason);
@@ -303,7 +318,7 @@ void Session::note_refusal(wire::RequestFault fault, std::string_view reason) {
 
 /// A turn that ended before all was answered.
 void Session::count_turn() {
-  if (output_.size() >= worker_.limits_.output_bytes) {
+  if (connection_.replies.bytes() >= worker_.limits_.output_bytes) {
     worker_.metrics_.hit(LimitHit::output_bytes);
   } else if (connection_.authenticated && !connection_.closing) {
     worker_.metrics_.hit(LimitHit::pipeline);
@@ -313,9 +328,10 @@ void Session::count_turn() {
 /// Writes what there is to write without waiting; false with errno where it cannot all go now.
 bool Session::write() {
   if (tls_) return write_tls();
-  while (sent_ < output_.size()) {
-    const ssize_t count = ::send(socket_.native_handle(), output_.data() + sent_,
-                                 output_.size() - sent_, MSG_NOSIGNAL | MSG_DONTWAIT);
+  const std::string& output = connection_.replies.ready();
+  while (sent_ < output.size()) {
+    const ssize_t count = ::send(socket_.native_handle(), output.data() + sent_,
+                                 output.size() - sent_, MSG_NOSIGNAL | MSG_DONTWAIT);
     if (count >= 0) {
       sent_ += static_cast<std::size_t>(count);
     } else if (errno != EINTR) {
@@ -328,8 +344,9 @@ bool Session::write() {
 
 void Session::forget_output() {
   sent_ = 0;
-  output_.clear();
-  if (output_.capacity() > input_at_ease) output_.shrink_to_fit();
+  std::string& output = connection_.replies.ready();
+  output.clear();
+  if (output.capacity() > input_at_ease) output.shrink_to_fit();
 }
 
 /// While draining: takes what has already arrived; false when there is no more.

@@ -43,8 +43,8 @@ void Session::receive_tls(Ptr session) {
   Session& self = *session;
   self.make_room();
   const auto [step, received] = self.tls_->read(std::span(self.input_).subspan(self.end_));
-  if (step == TlsStream::Step::ended) return;
-  if (step == TlsStream::Step::done || self.worker_.draining_) {
+  if (step == TlsStream::Step::ended) return end_of_input(std::move(session));
+  if (step == TlsStream::Step::done || self.worker_.draining_ || self.stuck_) {
     self.end_ += received;
     self.hungry_ = false;
     return go_on(std::move(session));
@@ -58,8 +58,9 @@ void Session::receive_tls(Ptr session) {
 }
 
 bool Session::write_tls() {
-  while (sent_ < output_.size()) {
-    const auto [step, written] = tls_->write(std::string_view(output_).substr(sent_));
+  const std::string& output = connection_.replies.ready();
+  while (sent_ < output.size()) {
+    const auto [step, written] = tls_->write(std::string_view(output).substr(sent_));
     sent_ += written;
     if (step != TlsStream::Step::done) {
       errno = step == TlsStream::Step::wants_write ? EAGAIN : EPIPE;

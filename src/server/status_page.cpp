@@ -39,8 +39,11 @@ Response route(const Service& service, const http::request<http::empty_body>& re
   }
   if (path == "/livez") return text(http::status::ok, "ok\n");
   if (path == "/readyz") {
-    return service.draining ? text(http::status::service_unavailable, "draining\n")
-                            : text(http::status::ok, "ok\n");
+    if (service.draining) return text(http::status::service_unavailable, "draining\n");
+    if (service.needs_store && !service.store_health.answers()) {
+      return text(http::status::service_unavailable, "the store does not answer\n");
+    }
+    return text(http::status::ok, "ok\n");
   }
   return text(http::status::not_found, "here are /metrics, /livez and /readyz\n");
 }

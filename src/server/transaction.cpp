@@ -52,7 +52,9 @@ void exec(CommandContext& context, const Arguments&, ReplyWriter& reply) {
       arguments.push_back(rest.substr(0, size));
       rest.remove_prefix(size);
     }
-    run_command(context, arguments, reply);
+    // Where the one before is answered later, this one is written behind its place.
+    ReplyWriter next(context.connection->replies.tail(), reply.protocol());
+    run_command(context, arguments, next);
   }
 }
 

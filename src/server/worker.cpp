@@ -36,9 +36,14 @@ Worker::Worker(Service& service, const ConnectionLimits& limits)
       strangers_parser_(strangers_limits(limits.request)),
       work_(io_.get_executor()) {}
 
-Worker::~Worker() = default;
+Worker::~Worker() {
+  waiting_.clear();  // their sockets need the loop, and they the set of sessions
+}
+
+void Worker::share(WorkerStores& stores) { enter_ = stores.add(io_, metrics_); }
 
 void Worker::run() {
+  enter_();
   run_loop(io_, metrics_, service_.log, [] {});
 }
 

@@ -7,13 +7,17 @@
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/generic/stream_protocol.hpp>
 #include <boost/asio/io_context.hpp>
+#include <functional>
+#include <memory>
 #include <string>
+#include <unordered_map>
 #include <unordered_set>
 
 #include "server/client_addresses.hpp"
 #include "server/commands.hpp"
 #include "server/options.hpp"
 #include "server/tls.hpp"
+#include "server/worker_stores.hpp"
 
 namespace weir::server {
 
@@ -41,6 +45,9 @@ class Worker {
   ~Worker();
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
+
+  /// Calls to the store go over this loop. Before run().
+  void share(WorkerStores& stores);
 
   /// Serves until stop().
   void run();
@@ -84,10 +91,13 @@ class Worker {
   };
   std::array<Ahead, 16> ahead_;
   std::unordered_set<Session*> sessions_;
+  /// Those that only wait for answers from elsewhere.
+  std::unordered_map<Session*, std::unique_ptr<Session>> waiting_;
   std::uint64_t seconds_ = 0;  ///< ticks so far
   std::atomic<std::uint64_t> ticks_due_{0};
   std::uint64_t batches_ = 0;  ///< answered so far
   bool draining_ = false;
+  std::function<void()> enter_ = [] {};  ///< what run() begins with
   std::atomic<std::uint64_t> lingering_{0};
   /// Only this thread works on its sockets; others post.
   boost::asio::io_context io_{BOOST_ASIO_CONCURRENCY_HINT_UNSAFE_IO};

@@ -27,9 +27,7 @@ class SpentIds {
 
   /// True the first time.
   bool spend(const Id& id) {
-    const HashKey inner{hash_key_.first, hash_key_.second ^ id.rule};
-    const HashKey outer{keyed_hash(inner, id.key), hash_key_.first};
-    const std::uint64_t hash = keyed_hash(outer, id.id);
+    const std::uint64_t hash = hash_of(id);
     const std::lock_guard lock(mutex_);
     if (older_.contains(hash) || !newer_.insert(hash).second) return false;
     if (newer_.size() == remembered) {
@@ -39,7 +37,21 @@ class SpentIds {
     return true;
   }
 
+  /// What it was spent on was not done: it may be spent again.
+  void forget(const Id& id) {
+    const std::uint64_t hash = hash_of(id);
+    const std::lock_guard lock(mutex_);
+    newer_.erase(hash);
+    older_.erase(hash);
+  }
+
  private:
+  std::uint64_t hash_of(const Id& id) const noexcept {
+    const HashKey inner{hash_key_.first, hash_key_.second ^ id.rule};
+    const HashKey outer{keyed_hash(inner, id.key), hash_key_.first};
+    return keyed_hash(outer, id.id);
+  }
+
   HashKey hash_key_ = HashKey::random();
   std::mutex mutex_;
   std::unordered_set<std::uint64_t> newer_;

@@ -3,6 +3,7 @@
 
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "server/commands.hpp"
@@ -32,12 +33,11 @@ class CommandRunner {
     const std::string text = std::string(line) + "\r\n";
     const auto parsed = parser.parse(text, arguments);
     if (parsed.status != wire::RequestStatus::complete) return parser.explain(parsed);
-    std::string out;
-    wire::ReplyWriter reply(out, connection_.protocol);
+    wire::ReplyWriter reply(connection_.replies.tail(), connection_.protocol);
     context_.now = now;
     context_.connection = &connection_;
     server::run_command(context_, arguments, reply);
-    return out;
+    return std::exchange(connection_.replies.ready(), {});
   }
 
   /// The same, read back as a client would.
