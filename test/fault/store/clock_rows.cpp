@@ -97,7 +97,9 @@ std::vector<Row> rows_of_clocks() {
              scale, [](Clock& clock) { clock.step(std::chrono::hours{1}); }, burst);
        }},
       {"F19-back", "the store's clock an hour back",
-       [](const Scale& scale) {
+       [](Scale scale) {
+         // Until keys are let in again, where there is time for it.
+         if (scale.after > std::chrono::seconds{2}) scale.after = std::chrono::seconds{65};
          return changed(
              scale, [](Clock& clock) { clock.step(-std::chrono::hours{1}); }, burst);
        }},
