@@ -83,12 +83,17 @@ class Pair {
     } else {
       refund();
     }
-    if (asked_ == settled_) {
+    // What settle() gave is kept by whoever takes, also where that is refused.
+    const bool keeps_settled = kind < 6 && settled_ != state_;
+    if (asked_ == settled_ && !keeps_settled) {
       EXPECT_EQ(store_.writes(), writes) << "nothing changed, and yet it was written";
       EXPECT_EQ(store_.get("k"), kept);
       return;
     }
     state_ = asked_;
+    // What was left by other numbers is written by the limit's own; the decisions show whether it
+    // means the same.
+    if (keeps_settled && limits_.size() > 1) state_ = kept_state();
     look();
   }
 
@@ -207,6 +212,11 @@ class Pair {
     if (right > 0) ++given_back;
   }
 
+  Limit::State kept_state() {
+    const auto kept = store_.get("k");
+    return kept ? read_stored(*kept).value() : Limit::State{};
+  }
+
   /// What is kept is the state, and for as long as it says anything.
   void look() {
     const auto kept = store_.get("k");
@@ -311,6 +321,46 @@ TEST(Permits, HaveNoNumberTwiceThoughTheirKeyExpiresInBetween) {
     EXPECT_EQ(store.call({ScriptVerb::release, 'c', {"k"}, {limit, permit}}).integers.at(0), 0);
   }
   EXPECT_GT(begun_anew, 50u);
+}
+
+/// Who never waits: each knock is refused, and would settle anew what is not kept.
+TEST(AClockSetBack, LocksNobodyOutForLongerThanSettleSaysHoweverOftenTheyKnock) {
+  constexpr Span slack = std::chrono::seconds{1};
+  struct Bound {
+    const char* limit;
+    Span longest;  ///< decision 0012, with this slack
+  };
+  for (const auto& [text, longest] : {Bound{"5/1m", std::chrono::seconds{61}},
+                                      Bound{"leaky-bucket 10/1m", std::chrono::seconds{7}},
+                                      Bound{"fixed-window 3/1m", std::chrono::seconds{121}},
+                                      Bound{"sliding-window 4/1m", std::chrono::seconds{67}},
+                                      Bound{"sliding-log 3/1m", std::chrono::seconds{61}},
+                                      Bound{"concurrency 3/1m", std::chrono::seconds{61}},
+                                      Bound{"10/1m & 20/1m", std::chrono::seconds{61}}}) {
+    for (const Loaded loaded : {Loaded::library, Loaded::scripts}) {
+      LuaStore store(loaded);
+      const Limit limit = Limit::of(text);
+      Instant now{std::chrono::seconds{1'750'000'000}};
+      const auto is_granted = [&] {
+        store.set_time(now);
+        return store
+                   .call({ScriptVerb::take,
+                          machine_letter(limit),
+                          {"k"},
+                          {config_text(limit, slack).value(), "1", "0"}})
+                   .integers.at(0) == 0;
+      };
+      while (is_granted()) {
+      }
+      now -= std::chrono::hours{1};
+      Span out{0};
+      for (const Span knock = std::chrono::milliseconds{500}; out <= longest && !is_granted();) {
+        now += knock;
+        out += knock;
+      }
+      EXPECT_LE(out, longest) << text;
+    }
+  }
 }
 
 }  // namespace

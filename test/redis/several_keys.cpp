@@ -226,7 +226,11 @@ class Schedule {
       }
     }
     EXPECT_EQ(mark, told.size());
-    for (const auto& [who, place] : known) look(who, before[place].state, places[place].state);
+    // Who takes keeps what settle() gave, also where that is refused.
+    for (const auto& [who, place] : known) {
+      const Limit::State kept = states_[who];
+      look(who, verb == ScriptVerb::take ? kept : before[place].state, places[place].state);
+    }
     ++compared_.requests;
     ++compared_.verdicts[static_cast<std::size_t>(right.decision.verdict)];
     if (right.decision.verdict != Verdict::impossible) interesting_ = right.decision.ready_at;

@@ -148,9 +148,10 @@ function concurrency.refund() return 0 end
 
 function concurrency.settle(c, s, now, slack)
   local latest = now + slack
-  if s.granted_at > latest then s.granted_at = latest end
+  local settled = s.granted_at > latest
+  if settled then s.granted_at = latest end
   local most = latest + c.lease
-  if s.size == 0 or last_ends(s) <= most then return end
+  if s.size == 0 or last_ends(s) <= most then return settled end
   local stay = ended_by(s, most)
   local entries = {sub(s.text, 1, permit_bytes * stay)}
   for at = stay, s.size - 1 do
@@ -158,4 +159,5 @@ function concurrency.settle(c, s, now, slack)
     entries[#entries + 1] = pack('<ddd', most, permit, weight)
   end
   s.text = table.concat(entries)
+  return true
 end

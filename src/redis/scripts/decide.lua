@@ -67,7 +67,7 @@ local function apply(places, verdict, ready_at, now, asked)
     elseif verdict == 2 and c.machine.refuse then
       local patience = patience_of(asked, c.machine.own_wait(c, place.cost), c.slack)
       if c.machine.earliest(c, s, now, place.cost) - now > patience then
-        place.changed = c.machine.refuse(c, s, now, patience, place.cost)
+        place.changed = c.machine.refuse(c, s, now, patience, place.cost) or place.changed
       end
     end
   end
@@ -107,7 +107,7 @@ local function decide(keys, argv, taking)
   local now = now_of_store()
   for at = 1, #places do
     local place = places[at]
-    place.c.machine.settle(place.c, place.s, now, place.c.slack)
+    place.changed = place.c.machine.settle(place.c, place.s, now, place.c.slack)
   end
   local verdict, ready_at, binding = judge(places, now, asked)
   if taking then
@@ -122,7 +122,7 @@ local function decide(keys, argv, taking)
   local writes = {}
   for at = 1, #places do
     local place = places[at]
-    if place.changed then
+    if taking and place.changed then
       save_state(place.c, place.s, place.key, place.kept, now, writes)
     end
   end

@@ -71,5 +71,7 @@ end
 
 function fixed_window.settle(c, s, now, slack)
   local latest = now + slack + c.period
-  if s[1] > latest then s[1] = latest - latest % c.period end
+  if s[1] <= latest then return false end
+  s[1] = latest - latest % c.period
+  return true
 end

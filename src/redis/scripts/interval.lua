@@ -145,7 +145,7 @@ end
 
 local function settle_interval(c, s, now, slack)
   local most = now + c.capacity + slack
-  if later(s[1], s[2], most, c.capacity_rest) then
-    s[1], s[2] = most, c.capacity_rest
-  end
+  if not later(s[1], s[2], most, c.capacity_rest) then return false end
+  s[1], s[2] = most, c.capacity_rest
+  return true
 end

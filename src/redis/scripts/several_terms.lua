@@ -160,9 +160,13 @@ end
 
 -- A penalty can only have been given now.
 function several_terms.settle(c, s, now, slack)
+  local settled = false
   for at = 1, #c.terms do
     local term, kept = c.terms[at], s[at]
-    if kept.blocked_until > now + term.penalty then kept.blocked_until = now + term.penalty end
-    term.machine.settle(term, kept.inner, now, slack)
+    if kept.blocked_until > now + term.penalty then
+      kept.blocked_until, settled = now + term.penalty, true
+    end
+    settled = term.machine.settle(term, kept.inner, now, slack) or settled
   end
+  return settled
 end

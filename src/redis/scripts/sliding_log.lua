@@ -139,10 +139,11 @@ end
 
 function sliding_log.settle(c, s, now, slack)
   local latest = now + slack
-  if s.size == 0 or (s.newest or entry(s, s.size - 1)) <= latest then return end
+  if s.size == 0 or (s.newest or entry(s, s.size - 1)) <= latest then return false end
   gather(s)
   local stay = entries_until(s, latest)
   s.text, s.newest = sub(s.text, 1, 8 * stay) .. rep(pack('<d', latest), s.size - stay), latest
+  return true
 end
 
 -- One read brings a small log whole, or the front of a ring.

@@ -136,7 +136,7 @@ end
 function sliding_window.settle(c, s, now, slack)
   local latest = part_of(c, now + slack)
   local newest = newest_part(c, s)
-  if newest <= latest then return end
+  if newest <= latest then return false end
   local sum = 0
   local last = latest > newest - c.counted and latest or newest - c.counted
   for part = newest, last + 1, -1 do
@@ -148,4 +148,5 @@ function sliding_window.settle(c, s, now, slack)
   sum = sum + s[index]
   s[index] = sum < c.limit and sum or c.limit
   s[1] = latest * c.part
+  return true
 end

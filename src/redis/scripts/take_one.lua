@@ -1,7 +1,7 @@
 -- One key under one limit without a penalty: the same decision as decide(), without places.
 local function take_of(key, c, cost, asked, s, kept, now)
   local machine = c.machine
-  machine.settle(c, s, now, c.slack)
+  local changed = machine.settle(c, s, now, c.slack)
   local verdict, ready_at = 3, -1
   if cost <= c.limit then
     local earliest = machine.earliest(c, s, now, cost)
@@ -12,8 +12,10 @@ local function take_of(key, c, cost, asked, s, kept, now)
       verdict, ready_at = earliest == now and 0 or 1, earliest
     end
   end
-  local changed = verdict < 2 and cost > 0
-  if changed then machine.charge(c, s, ready_at, cost) end
+  if verdict < 2 and cost > 0 then
+    machine.charge(c, s, ready_at, cost)
+    changed = true
+  end
   local limit, remaining = machine.room(c, s, now)
   local fresh_at = machine.fresh_at(c, s)
   if changed then

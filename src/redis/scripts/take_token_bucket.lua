@@ -9,7 +9,7 @@ function token_bucket.take(key, c, cost, asked)
     if #stored == 18 then tag, kept, kept_rest = read('<Hdd', stored) end
     if tag ~= 12660 then return no_state(key, c) end -- t1
     if kept - full >= slack and (kept - full > slack or kept_rest > full_rest) then
-      kept, kept_rest = full + slack, full_rest -- as settle()
+      return take_of(key, c, cost, asked, {kept, kept_rest}, true, now) -- to settle()
     end
     if kept_rest > 0 then
       whole, rest = start(c, kept, kept_rest, now)
