@@ -51,6 +51,7 @@ class Client::Body {
     }
   }
 
+  bool has_slots() const noexcept { return client_->has_slots(); }
   Stats stats() const { return client_->stats(); }
 
  private:
@@ -123,6 +124,8 @@ Expected<std::unique_ptr<Client>, ClientError> Client::connect(std::string_view 
 }
 
 void Client::ask(const StoreCall& call, Then then) { body_->ask(call, std::move(then)); }
+
+bool Client::has_slots() const noexcept { return body_->has_slots(); }
 
 Client::Stats Client::stats() const { return body_->stats(); }
 

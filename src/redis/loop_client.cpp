@@ -319,7 +319,8 @@ class LoopClient::Body final : public Connection::Owner, public Topology::Host {
 };
 
 LoopClient::LoopClient(boost::asio::io_context& io, const Access& access)
-    : body_(std::make_unique<Body>(io, access)) {}
+    : has_slots_(access.url.kind == Url::Kind::cluster),
+      body_(std::make_unique<Body>(io, access)) {}
 
 LoopClient::~LoopClient() = default;
 

@@ -39,11 +39,13 @@ class LoopClient final : public Store {
 
   void ask(const StoreCall& call, Then then) override;
   void ask(const FramedCall& call, Then then);
+  bool has_slots() const noexcept override { return has_slots_; }
 
   Client::Stats stats() const;
 
  private:
   class Body;
+  const bool has_slots_;
   std::unique_ptr<Body> body_;
 };
 

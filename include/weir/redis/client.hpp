@@ -52,6 +52,7 @@ class Client : public Store {
   ~Client() override;
 
   void ask(const StoreCall& call, Then then) override;
+  bool has_slots() const noexcept override;  ///< of a cluster's URL
 
   /// What happened so far.
   struct Stats {
