@@ -31,7 +31,7 @@ MAY_INCLUDE = {
     "weir": ("vocabulary", "algorithm", "overload", "limit", "local"),
     "wire": ("vocabulary",),
     "redis": ("vocabulary", "algorithm", "overload", "limit", "local", "wire"),
-    "module": ("vocabulary", "algorithm", "limit"),
+    "module": ("vocabulary", "algorithm", "limit", "wire", "redis"),
     "server": ("vocabulary", "algorithm", "limit", "local", "wire", "redis"),
     "cli": ("vocabulary", "algorithm", "overload", "limit", "wire", "redis", "server"),
 }

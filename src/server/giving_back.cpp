@@ -6,8 +6,8 @@
 #include <string>
 #include <utility>
 
+#include "redis/grant_token.hpp"
 #include "server/asking.hpp"
-#include "server/grant_token.hpp"
 #include "server/limiter_arguments.hpp"
 
 namespace weir::server {
@@ -37,7 +37,7 @@ void cancel(CommandContext& context, const Arguments& arguments, ReplyWriter& re
   if (!read) return fail(context, reply, read.error().message);
   const Rule* rule = find_rule(context, read->limit, reply);
   if (!rule || !fits(context, read->key, reply)) return;
-  const auto token = read_grant_token(read->grant, rule->limit.terms().size());
+  const auto token = redis::read_grant_token(read->grant, rule->limit.terms().size());
   if (!token || token->grant.cost > Limit::Machine::capacity(rule->limit.config())) {
     return fail(context, reply, "grant: expected the grant that WEIR.TAKE gave for this limit");
   }

@@ -1,10 +1,10 @@
 // CL.THROTTLE and the WEIR commands.
 #include <array>
 
+#include "redis/grant_token.hpp"
 #include "server/asking.hpp"
 #include "server/commands.hpp"
 #include "server/giving_back.hpp"
-#include "server/grant_token.hpp"
 #include "server/limiter_arguments.hpp"
 #include "weir/algorithm/redis_cell.hpp"
 #include "wire/limiter_command.hpp"
@@ -107,7 +107,7 @@ void write_source(const std::optional<redis::Source>& source, ReplyWriter& reply
 
 void write_grant(WorkerContext& worker, const Rule& rule, const Grant& grant, ReplyWriter& reply) {
   const std::uint64_t number = worker.service.next_grant.fetch_add(1, std::memory_order_relaxed);
-  reply.bulk(print({number, grant}, rule.limit.terms().size()));
+  reply.bulk(print(redis::GrantToken{number, grant}, rule.limit.terms().size()));
 }
 
 void take(CommandContext& context, const Arguments& arguments, ReplyWriter& reply) {

@@ -1,8 +1,8 @@
-#include "server/grant_token.hpp"
+#include "redis/grant_token.hpp"
 
 #include <gtest/gtest.h>
 
-namespace weir::server {
+namespace weir::redis {
 namespace {
 
 TEST(GrantToken, IsReadAsItWasPrinted) {
@@ -34,4 +34,4 @@ TEST(GrantToken, CutAnywhereIsNone) {
 }
 
 }  // namespace
-}  // namespace weir::server
+}  // namespace weir::redis

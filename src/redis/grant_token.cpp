@@ -1,8 +1,8 @@
-#include "server/grant_token.hpp"
+#include "redis/grant_token.hpp"
 
 #include "wire/integer.hpp"
 
-namespace weir::server {
+namespace weir::redis {
 namespace {
 
 constexpr std::int64_t farthest = std::int64_t{1} << 53;
@@ -54,4 +54,4 @@ std::optional<GrantToken> read_grant_token(std::string_view text, std::size_t te
   return token;
 }
 
-}  // namespace weir::server
+}  // namespace weir::redis

@@ -8,7 +8,7 @@
 
 #include "weir/algorithm/concept.hpp"
 
-namespace weir::server {
+namespace weir::redis {
 
 /// What WEIR.TAKE hands out and WEIR.CANCEL takes: a grant and its number, which makes it one of a
 /// kind, so that it can be spent once.
@@ -23,4 +23,4 @@ std::string print(const GrantToken& token, std::size_t terms);
 /// Nothing where the text is no token for a limit of so many terms.
 std::optional<GrantToken> read_grant_token(std::string_view text, std::size_t terms);
 
-}  // namespace weir::server
+}  // namespace weir::redis
