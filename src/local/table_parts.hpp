@@ -64,10 +64,15 @@ struct Table::Held {
     if (second) Machine::charge(config, *second, at, cost);
   }
 
-  void refuse(const Machine::Config& config, const Request& request) const {
-    const Span patience = patience_of(request, Machine::own_wait(config, request.cost));
-    Machine::refuse(config, *first, request.now, patience, request.cost);
-    if (second) Machine::refuse(config, *second, request.now, patience, request.cost);
+  void refuse(const Machine::Config& config, Instant now, Span patience, Cost cost) const {
+    Machine::refuse(config, *first, now, patience, cost);
+    if (second) Machine::refuse(config, *second, now, patience, cost);
+  }
+
+  /// Whose numbers are told.
+  const Limit::State& shown(const Machine::Config& config, Instant now) noexcept {
+    order(config, now, 0);
+    return *first;
   }
 
   Decision step(const Machine::Config& config, const Request& request) {
@@ -76,8 +81,8 @@ struct Table::Held {
     order(config, request.now, request.cost);
     const Decision decision = weir::step<Machine>(config, *first, request);
     if (decision.verdict == Verdict::denied) {
-      const Held other{second, nullptr, true};
-      other.refuse(config, request);
+      const Span patience = patience_of(request, Machine::own_wait(config, request.cost));
+      Machine::refuse(config, *second, request.now, patience, request.cost);
     } else if (request.cost > 0) {
       Machine::charge(config, *second, decision.ready_at, request.cost);
     }

@@ -1,9 +1,8 @@
 // A request over several keys: all or none, at one instant.
 #include <array>
-#include <limits>
-#include <optional>
 
 #include "local/table_parts.hpp"
+#include "weir/algorithm/joint.hpp"
 
 namespace weir {
 
@@ -19,6 +18,7 @@ struct Table::Place {
 
   StateStore::Name name() const { return {subject.rule, subject.key, hash}; }
   const Machine::Config& config() const { return config_of(subject); }
+  Span slack() const { return longest_span; }
 };
 
 /// The places of a request. Room that was set aside for a state which was not kept is given back.
@@ -42,71 +42,6 @@ struct Table::Joint {
   std::unique_lock<std::mutex> shared;
   Instant now;
 };
-
-namespace {
-
-/// The verdict on all places at once.
-template <typename Places>
-Ruling judge_all(const Places& places, const Request& request, std::size_t& binding) {
-  Instant ready_at = request.now;
-  std::optional<Span> own;
-  for (std::size_t at = 0; at < places.size(); ++at) {
-    const auto& place = places[at];
-    if (place.cost > Machine::capacity(place.config())) {
-      binding = at;
-      return {Verdict::impossible, never};
-    }
-    const Instant earliest = place.held.earliest(place.config(), request.now, place.cost);
-    if (earliest > ready_at) {
-      ready_at = earliest;
-      binding = at;
-    }
-    const auto wait = Machine::own_wait(place.config(), place.cost);
-    if (wait) own = own ? std::min(*own, *wait) : wait;
-  }
-  const Span patience = patience_of(request, own);
-  if (ready_at - request.now > patience) return {Verdict::denied, ready_at - patience};
-  return {ready_at == request.now ? Verdict::granted : Verdict::deferred, ready_at};
-}
-
-/// What the ruling does to each place: all are charged, or those that refuse by themselves punish.
-template <typename Places>
-void apply(Places& places, Request request, const Ruling& ruling) {
-  for (auto& place : places) {
-    if (taken(ruling.verdict)) {
-      if (place.cost > 0) place.held.charge(place.config(), ruling.ready_at, place.cost);
-    } else if (ruling.verdict == Verdict::denied) {
-      request.cost = place.cost;
-      const Span patience = patience_of(request, Machine::own_wait(place.config(), place.cost));
-      if (place.held.earliest(place.config(), request.now, place.cost) - request.now > patience) {
-        place.held.refuse(place.config(), request);
-      }
-    }
-  }
-}
-
-/// The numbers of the place that binds; for a grant, of the one with least left.
-template <typename Places>
-JointAnswer summary(Places& places, Instant now, const Ruling& ruling, std::size_t binding) {
-  JointAnswer answer{{ruling.verdict, ruling.ready_at, 0, 0, now}, now, binding};
-  Cost least = std::numeric_limits<Cost>::max();
-  for (std::size_t at = 0; at < places.size(); ++at) {
-    auto& place = places[at];
-    place.held.order(place.config(), now, 0);
-    const Room room = Machine::room(place.config(), *place.held.first, now);
-    if (ruling.verdict == Verdict::granted ? room.remaining < least : at == binding) {
-      least = room.remaining;
-      answer.binding = at;
-      answer.decision.limit = room.limit;
-      answer.decision.remaining = room.remaining;
-    }
-    answer.decision.reset_at =
-        std::max(answer.decision.reset_at, Machine::fresh_at(place.config(), *place.held.first));
-  }
-  return answer;
-}
-
-}  // namespace
 
 /// Locks are taken in the order of the shards, so that no two requests wait for each other.
 Table::Joint Table::lock_all(const std::vector<Place>& places, Instant now) {
@@ -185,12 +120,8 @@ JointAnswer Table::take_all(std::span<const Claim> claims, const Request& reques
   for (Place& place : places) settle(place, joint);
   Request asked = request;
   asked.now = joint.now;
-  std::size_t binding = 0;
-  Ruling ruling = judge_all(places, asked, binding);
-  apply(places, asked, ruling);
-  if (ruling.verdict == Verdict::denied) ruling = judge_all(places, asked, binding);
-
-  JointAnswer answer = summary(places, joint.now, ruling, binding);
+  const JointDecision decided = decide_jointly<Machine>(places, asked);
+  JointAnswer answer{decided.decision, joint.now, decided.binding};
   for (std::size_t at = 0; grants && at < claims.size(); ++at) {
     const Place& place = places[place_of[at]];
     note_grant<Machine>(place.config(), *place.held.first, claims[at].cost, answer.decision,
@@ -198,10 +129,10 @@ JointAnswer Table::take_all(std::span<const Claim> claims, const Request& reques
     if (places.size() > 1) grants[at].turn = Turn::joint;
   }
   for (Place& place : places) {
-    if (ruling.verdict == Verdict::deferred && places.size() > 1) {
-      place.shard->joint_until = std::max(place.shard->joint_until, ruling.ready_at);
+    if (answer.decision.verdict == Verdict::deferred && places.size() > 1) {
+      place.shard->joint_until = std::max(place.shard->joint_until, answer.decision.ready_at);
     }
-    keep(place, ruling.verdict);
+    keep(place, answer.decision.verdict);
   }
   // The binding place as the caller counts: the first claim that it stands for.
   answer.binding = static_cast<std::size_t>(

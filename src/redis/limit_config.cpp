@@ -91,14 +91,18 @@ Trouble add(const Config& config, Span slack, Words& words) {
 
 }  // namespace
 
+Span slack_of(const Limit::Machine::Config& config, Span slack) {
+  const auto own = Limit::Machine::own_wait(config, 1);
+  return own ? std::max(slack, *own) : slack;
+}
+
 Expected<std::string, Unstorable> config_text(const Limit& limit, Span slack) {
   if (!limit.starts_full()) return Unstorable::starts_short;
   return config_text(limit.config(), slack);
 }
 
 Expected<std::string, Unstorable> config_text(const Limit::Machine::Config& config, Span slack) {
-  const auto own = Limit::Machine::own_wait(config, 1);
-  if (own) slack = std::max(slack, *own);
+  slack = slack_of(config, slack);
   Words words;
   const Trouble trouble =
       std::visit([&](const auto& chosen) { return add(chosen, slack, words); }, config);

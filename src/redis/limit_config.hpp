@@ -25,6 +25,10 @@ constexpr const char* describe(Unstorable error) noexcept {
 /// How long requests may wait where nobody says otherwise.
 inline constexpr Span usual_slack = std::chrono::seconds{60};
 
+/// The longest patience that a request under the limit is granted: the usual slack, or what its own
+/// queues need.
+Span slack_of(const Limit::Machine::Config& config, Span slack = usual_slack);
+
 /// The limit's config text: its machine's letter, the slack, its numbers. The slack is the longest
 /// patience that a request is granted; it is raised to what the limit's own queues need. A state
 /// further ahead than any such grant is pulled back (decision 0012).

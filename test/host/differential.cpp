@@ -187,6 +187,7 @@ class Schedule {
     const std::size_t waits = below(4);
     if (waits == 0) request.patience = Span{0};
     if (waits == 1) request.patience = Span{static_cast<std::int64_t>(below(500'000))};
+    if (request.patience) *request.patience -= *request.patience % host_.patience_grain();
     return request;
   }
 
@@ -212,7 +213,8 @@ class Schedule {
   }
 
   void peek(const Subject& subject, Pure& pure) {
-    const Request asked = request(subject.limit);
+    Request asked = request(subject.limit);
+    if (!host_.peeks_with_patience()) asked.patience.reset();
     note(pure, asked, "peek");
     compare(subject, pure, host_.peek(subject, asked),
             weir::peek<Machine>(subject.limit.config(), pure.state, asked));

@@ -61,6 +61,12 @@ class Host {
   /// How its grants are cancelled: all or nothing where `joint`.
   virtual Turn turn() const { return Turn::own; }
 
+  /// Patience is told to it in whole ones of these.
+  virtual Span patience_grain() const { return Span{1}; }
+
+  /// Whether peek() is told of patience.
+  virtual bool peeks_with_patience() const { return true; }
+
   /// Called now and then: time for the host to drop what is fresh, or to flush.
   virtual void idle(Instant) {}
 
