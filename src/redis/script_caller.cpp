@@ -70,6 +70,7 @@ class ScriptCaller::Body : public std::enable_shared_from_this<Body> {
     std::string text{};    ///< does not change once made
     std::string digest{};  ///< of a script, as the store told it
     bool under_way = false;
+    SteadyInstant ends_by{};  ///< the deadline of who has it loaded
     std::vector<AttemptPtr> waiting{};
   };
 
@@ -151,7 +152,8 @@ class ScriptCaller::Body : public std::enable_shared_from_this<Body> {
     std::unique_lock lock(mutex_);
     Loadable& wanted = wanted_by(*attempt);
     attempt->missed = true;
-    if (wanted.under_way) {
+    // Who cannot wait for as long as the loader loads it too: that changes nothing.
+    if (wanted.under_way && wanted.ends_by <= attempt->call.deadline_at) {
       if (wanted.waiting.size() < most_waiting) {
         wanted.waiting.push_back(std::move(attempt));
         return;
@@ -160,6 +162,7 @@ class ScriptCaller::Body : public std::enable_shared_from_this<Body> {
       return attempt->then(not_sent("too many calls wait for their script to be loaded"));
     }
     wanted.under_way = true;
+    wanted.ends_by = attempt->call.deadline_at;
     lock.unlock();
     ++loads_;
     const std::string_view command = attempt->way == Way::function ? "FUNCTION" : "SCRIPT";

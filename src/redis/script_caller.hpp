@@ -16,8 +16,8 @@ namespace weir::redis {
 
 /// Calls scripts by FCALL where the store has Functions, else by EVALSHA; the first call finds out.
 /// Where the store lacks the functions or the script, they are loaded and the call is made again:
-/// one caller loads, those who meet the same want meanwhile wait for it. A script that is gone
-/// again right after is sent along whole, by EVAL.
+/// one caller loads, those who meet the same want meanwhile wait for it, unless their deadline is
+/// nearer than its own. A script that is gone again right after is sent along whole, by EVAL.
 ///
 /// Only what certainly did not run is asked again: an answer that says so. All of a call's tries
 /// share its deadline.

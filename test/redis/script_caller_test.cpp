@@ -191,6 +191,26 @@ TEST_P(EitherWay, WhoHasNoTimeLeftAfterTheLoadDidNotRun) {
   EXPECT_EQ(calls.store.calls(), before);
 }
 
+TEST_P(EitherWay, NobodyWaitsForALoadThatMayEndAfterHisOwnDeadline) {
+  Calls calls(GetParam());
+  calls.take();
+  calls.store.flush();
+  calls.store.fate = [&](const Words& words) {
+    return is_load(words) ? Fate::held : Fate::answered_late;
+  };
+  calls.take();
+  calls.store.pass(std::chrono::milliseconds{4});
+  calls.store.fate = [&](const Words& words) {
+    return is_load(words) ? Fate::held : Fate::answered;
+  };
+  calls.take();  // finds first that the script is gone, and loads it
+  ASSERT_EQ(calls.store.held(), 2u);
+  calls.store.release_first();
+  EXPECT_EQ(calls.store.held(), 2u);
+  calls.store.release();
+  calls.expect_granted(3);
+}
+
 TEST_P(EitherWay, ALoadThatFailsIsTheLoadersTroubleAndTheOthersTryAgain) {
   Calls calls(GetParam());
   bool first = true;

@@ -76,16 +76,18 @@ void VirtualStore::ask(const StoreCall& call, Then then) {
 }
 
 void VirtualStore::release() {
-  std::deque<Held> held;
-  held.swap(held_);
-  for (Held& one : held) {
-    StoreReply answer;
-    {
-      const std::lock_guard lock(mutex_);
-      answer = one.answer ? *one.answer : run(one.words, slot_of(one.route) % nodes);
-    }
-    one.then(std::move(answer));
+  for (std::size_t left = held_.size(); left > 0; --left) release_first();
+}
+
+void VirtualStore::release_first() {
+  Held first = std::move(held_.front());
+  held_.pop_front();
+  StoreReply answer;
+  {
+    const std::lock_guard lock(mutex_);
+    answer = first.answer ? *first.answer : run(first.words, slot_of(first.route) % nodes);
   }
+  first.then(std::move(answer));
 }
 
 void VirtualStore::release_as(const StoreReply& end) {

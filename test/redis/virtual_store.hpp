@@ -67,6 +67,8 @@ class VirtualStore : public Store {
 
   /// Lets the calls that are held run, as many as are held now.
   void release();
+  /// The first of them alone.
+  void release_first();
   /// Ends them so, and none of them runs.
   void release_as(const StoreReply& end);
   std::size_t held() const { return held_.size(); }
