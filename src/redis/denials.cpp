@@ -28,21 +28,23 @@ Denials::Found Denials::find(const Question& question) {
       continue;
     }
     Answer answer = kept->answer;
-    answer.decided_at += std::chrono::ceil<Span>(question.now - kept->asked_at);
+    // Another thread may have asked the time before the answer came.
+    const auto since = std::max(question.now - kept->heard_at, SteadyInstant::duration{0});
+    answer.decided_at += std::chrono::floor<Span>(since);
     answer.decision.ready_at += kept->patience - question.patience;
     answer.decision.reset_at = std::max(answer.decision.reset_at, answer.decided_at);
-    if (answer.decision.ready_at > answer.decided_at) found.answer = answer;
+    found.answer = answer;
   }
   return found;
 }
 
 void Denials::keep(const News& news) {
   if (slots_ == 0) return;
-  const auto& [question, forgotten, answer] = news;
+  const auto& [question, heard_at, forgotten, answer] = news;
   const Span left = std::min(answer.decision.ready_at - answer.decided_at, longest_kept_for);
   auto denial = std::make_unique<Denial>(
       Denial{std::string(question.key), std::string(question.limit), question.cost,
-             question.patience, question.now, question.now + left, answer});
+             question.patience, heard_at, question.now + left, answer});
   const auto [shard, first] = place_of(question.key);
   const std::lock_guard lock(shard->mutex);
   if (shard->forgotten != forgotten) return;

@@ -24,8 +24,9 @@ namespace weir::redis {
 /// span runs from before the store was asked: it ends no later than the store's own, however long
 /// the answer took.
 ///
-/// ready_at is exact for the same cost, and not too late for a greater one. The other numbers are
-/// those of when the store denied.
+/// ready_at is exact for the same cost, and not too late for a greater one. What is left until then
+/// is reckoned from when the answer came, so that nobody is told to come too early. The other
+/// numbers are those of when the store denied.
 ///
 /// Memory   8 bytes for each that may be remembered, and about 200 for each that is. Where room is
 ///          scarce the one that ends first goes
@@ -48,7 +49,7 @@ class Denials {
   };
   struct Answer {
     Decision decision;
-    Instant decided_at;  ///< the store's time now; not before it
+    Instant decided_at;  ///< the store's time now, or as long before as its answer took
   };
 
   struct Found {
@@ -60,6 +61,7 @@ class Denials {
   /// A denial by the store.
   struct News {
     const Question& asked;    ///< `now` is when the store was asked
+    SteadyInstant heard_at;   ///< and when it had answered
     std::uint64_t forgotten;  ///< as find() told then
     Answer answer;
   };
@@ -75,7 +77,7 @@ class Denials {
     std::string limit;
     Cost cost;
     Span patience;
-    SteadyInstant asked_at;
+    SteadyInstant heard_at;
     SteadyInstant ends_at;
     Answer answer;
   };

@@ -25,6 +25,7 @@ Leases::Plan Leases::plan(const Question& question, const std::function<Waiting(
   Shard& shard = shard_of(question.key);
   const std::lock_guard lock(shard.mutex);
   Plan plan{.step = Step::asks, .units = question.cost};
+  if (shard.closed) return plan;
   auto found = shard.entries.find(question.key);
   if (found == shard.entries.end()) {
     if (shard.entries.size() >= settings_.keys / shards_.size() + 1) return plan;
@@ -42,6 +43,8 @@ Leases::Plan Leases::plan(const Question& question, const std::function<Waiting(
     return plan;
   }
   if (entry.asking) {
+    // Who asked later may be answered later than this one can wait.
+    if (entry.asker_asked_at > question.asked_at) return plan;
     if (entry.waiting.size() == most_waiting) return plan;
     entry.waiting.push_back(waiting());
     plan.step = Step::waits;
@@ -52,6 +55,7 @@ Leases::Plan Leases::plan(const Question& question, const std::function<Waiting(
   const Cost most = std::min({entry.size - entry.units, question.capacity, entry.room / 2});
   plan.units = std::max(question.cost, most);
   entry.asking = plan.units > question.cost;
+  entry.asker_asked_at = question.asked_at;
   return plan;
 }
 
@@ -62,15 +66,16 @@ Leases::Heard Leases::heard(const News& news) {
   const std::lock_guard lock(shard.mutex);
   Heard heard;
   const auto found = shard.entries.find(asked.key);
-  if (found == shard.entries.end() || found->second.limit != asked.limit) {
+  const bool known = found != shard.entries.end() && found->second.limit == asked.limit;
+  if (known && batch) {
+    found->second.asking = false;
+    heard.waiting = std::exchange(found->second.waiting, {});
+  }
+  if (!known || shard.closed) {
     if (news.ended == Ended::granted) heard.give_back = news.units - asked.cost;
     return heard;
   }
   Entry& entry = found->second;
-  if (batch) {
-    entry.asking = false;
-    heard.waiting = std::exchange(entry.waiting, {});
-  }
   if (news.ended != Ended::granted) {
     entry.size = 1;
     entry.room = 0;
@@ -123,6 +128,20 @@ std::vector<Leases::Leftover> Leases::expired(SteadyInstant now) {
   std::vector<Leftover> leftovers;
   for (Shard& shard : shards_) {
     end(shard, now, std::numeric_limits<std::size_t>::max(), leftovers);
+  }
+  return leftovers;
+}
+
+std::vector<Leases::Leftover> Leases::close() {
+  std::vector<Leftover> leftovers;
+  for (Shard& shard : shards_) {
+    const std::lock_guard lock(shard.mutex);
+    shard.closed = true;
+    shard.due.clear();
+    for (auto& [key, entry] : shard.entries) {
+      const Cost units = std::exchange(entry.units, 0);
+      if (units > 0) leftovers.push_back({key, entry.limit, units});
+    }
   }
   return leftovers;
 }

@@ -64,11 +64,12 @@ class Leases {
     std::string_view limit;  ///< its config text
     Cost cost;               ///< 1 to most_units
     Cost capacity;           ///< of the limit
+    SteadyInstant asked_at;  ///< its deadline is nearer than that of all who asked later
     SteadyInstant now;
   };
   enum class Step : std::uint8_t {
     handed_out,  ///< see `decision`
-    waits,       ///< `waiting` is called when the call under way has ended
+    waits,       ///< `waiting` is called when the call under way has ended, which is in time
     asks,        ///< the caller asks the store for `units`, and calls heard()
   };
   struct Plan {
@@ -103,6 +104,8 @@ class Leases {
   /// Takes what is over from keys near this one, a few; or from all.
   std::vector<Leftover> expired(std::string_view key, SteadyInstant now);
   std::vector<Leftover> expired(SteadyInstant now);
+  /// Takes all there is. From then on nothing is leased, and heard() gives back what comes.
+  std::vector<Leftover> close();
 
   /// The key's state is gone, and with it what was charged for these units.
   void forget(std::string_view key);
@@ -113,11 +116,12 @@ class Leases {
  private:
   struct Entry {
     std::string limit{};
-    Cost units = 0;       ///< that can be handed out
-    Cost size = 1;        ///< of the next batch
-    Cost used = 0;        ///< of the last batch, or since
-    Cost room = 0;        ///< what the limit had left then
-    bool asking = false;  ///< for a batch, and others wait
+    Cost units = 0;                  ///< that can be handed out
+    Cost size = 1;                   ///< of the next batch
+    Cost used = 0;                   ///< of the last batch, or since
+    Cost room = 0;                   ///< what the limit had left then
+    bool asking = false;             ///< for a batch, and others wait
+    SteadyInstant asker_asked_at{};  ///< of the request that asks
     SteadyInstant until{};
     SteadyInstant asked_at{};
     Decision decision{};  ///< of the last batch
@@ -132,6 +136,7 @@ class Leases {
     mutable std::mutex mutex;
     std::unordered_map<std::string, Entry, KeyedTextHash, std::equal_to<>> entries;
     std::deque<Due> due;  ///< each entry once, at its end or earlier
+    bool closed = false;
   };
 
   Shard& shard_of(std::string_view key);

@@ -10,7 +10,6 @@
 #include "redis/limit_config.hpp"
 #include "redis/remote_table.hpp"
 #include "redis/telling.hpp"
-#include "weir/local/refuse_settings.hpp"
 #include "weir/local/sleeper.hpp"
 
 namespace weir::redis {
@@ -18,29 +17,6 @@ namespace {
 
 using std::chrono::nanoseconds;
 using std::chrono::steady_clock;
-
-std::optional<SettingsError> fault_of(const Policy& policy) {
-  const nanoseconds none{0};
-  if (policy.deadline <= none) return SettingsError{"deadline", "more than 0"};
-  if (policy.members == 0) return SettingsError{"members", "at least 1"};
-  if (policy.keys == 0) return SettingsError{"keys", "at least 1"};
-  const Policy::Breaker& breaker = policy.breaker;
-  if (breaker.failures == 0) return SettingsError{"breaker.failures", "at least 1"};
-  if (breaker.calls < breaker.failures) {
-    return SettingsError{"breaker.calls", "at least breaker.failures"};
-  }
-  if (breaker.probe_every <= none) return SettingsError{"breaker.probe_every", "more than 0"};
-  if (!policy.lease) return {};
-  if (policy.lease->most_units <= 0) return SettingsError{"lease.most_units", "at least 1"};
-  if (policy.lease->kept_for <= none) return SettingsError{"lease.kept_for", "more than 0"};
-  if (policy.lease->keys == 0) return SettingsError{"lease.keys", "at least 1"};
-  return {};
-}
-
-const Policy& checked(const Policy& policy) {
-  if (const auto fault = fault_of(policy)) refuse_settings("redis limits", *fault);
-  return policy;
-}
 
 const Limit& storable(const Limit& limit) {
   const auto config = config_text(limit);
@@ -84,8 +60,7 @@ class Limits::Body {
   RemoteTable table_;
 };
 
-Limits::Limits(Store& store, const Policy& policy)
-    : body_(std::make_unique<Body>(store, checked(policy))) {}
+Limits::Limits(Store& store, const Policy& policy) : body_(std::make_unique<Body>(store, policy)) {}
 Limits::~Limits() = default;
 
 struct SharedLimit::Kept {

@@ -1,25 +1,23 @@
 #include "redis/remote_table.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cassert>
-#include <string_view>
 #include <utility>
 
 #include "redis/denials.hpp"
 #include "redis/in_turn.hpp"
 #include "redis/leases.hpp"
 #include "redis/limit_book.hpp"
+#include "redis/policy_check.hpp"
 #include "redis/remote_request.hpp"
-#include "redis/script_caller.hpp"
-#include "redis/store_breaker.hpp"
 #include "redis/stored_key.hpp"
+#include "redis/watched_store.hpp"
 #include "weir/local/clock.hpp"
-#include "weir/local/keyed_hash.hpp"
-#include "weir/local/refuse_settings.hpp"
 
 namespace weir::redis {
 namespace {
+
+constexpr Cost most_told = Cost{1} << 53;  ///< scripts know no greater number
 
 std::string key_in_store(const Subject& subject) {
   return stored_key({.key = subject.key, .limit = subject.rule->name});
@@ -32,17 +30,6 @@ std::string patience_word(std::optional<Span> patience) {
 
 std::string text_of(PermitId permit) { return std::to_string(static_cast<std::int64_t>(permit)); }
 
-void check(const Policy& policy) {
-  const auto refuse = [](const char* setting, const char* expected) {
-    refuse_settings("redis policy", {setting, expected});
-  };
-  if (policy.deadline <= std::chrono::nanoseconds{0}) refuse("deadline", "above 0");
-  if (policy.members == 0) refuse("members", "1 or more");
-  if (!policy.lease) return;
-  if (policy.lease->most_units < 1) refuse("lease.most_units", "1 or more");
-  if (policy.lease->kept_for <= std::chrono::nanoseconds{0}) refuse("lease.kept_for", "above 0");
-}
-
 }  // namespace
 
 RemoteTable::Time::Time()
@@ -52,14 +39,12 @@ RemoteTable::Time::Time()
 class RemoteTable::Body : public std::enable_shared_from_this<Body> {
  public:
   Body(Store& store, const Policy& policy, const Time& time)
-      : policy_(policy),
+      : policy_(checked(policy)),
         steady_(time.steady),
         store_(store),
-        caller_(store, time.steady),
+        calls_(std::make_shared<WatchedStore>(store, policy_, time.steady)),
         denials_(policy.remembered_denials),
-        breaker_(policy, HashKey::random().first),
         stand_in_(policy, time.unix) {
-    check(policy);
     if (policy.lease) leases_.emplace(*policy.lease);
   }
 
@@ -74,12 +59,13 @@ class RemoteTable::Body : public std::enable_shared_from_this<Body> {
     decide(asked);
   }
 
-  /// Gives back what is leased and idle: all of it where the table is about to go.
-  void end_leases(SteadyInstant now) {
-    if (leases_) give_back(leases_->expired(now));
+  void end_idle_leases() {
+    if (leases_) give_back(leases_->expired(steady_()));
+  }
+  void close() {
+    if (leases_) give_back(leases_->close());
   }
   Cost leased() const { return leases_ ? leases_->held() : 0; }
-  SteadyInstant now() const { return steady_(); }
 
   void decide(const RemoteRequestPtr& asked) {
     ScriptCaller::Call call{
@@ -105,7 +91,7 @@ class RemoteTable::Body : public std::enable_shared_from_this<Body> {
     for (const Cost cost : costs) call.arguments.push_back(std::to_string(cost));
     const bool ahead = batch && *batch > asked->parts.front().cost;
     call.arguments.push_back(ahead ? "0" : patience_word(asked->patience));
-    run(std::move(call), [self = shared_from_this(), asked, batch](StoreReply&& reply) {
+    calls_->call(std::move(call), [self = shared_from_this(), asked, batch](StoreReply&& reply) {
       self->heard(asked, batch, read_told(reply, asked->told));
     });
   }
@@ -125,7 +111,7 @@ class RemoteTable::Body : public std::enable_shared_from_this<Body> {
                             .deadline_at = steady_() + policy_.deadline};
     call.arguments.insert(call.arguments.begin(), *limit.text);
     const std::string key = call.keys.front();
-    run(std::move(call), telling(forgetting(key, std::move(given))));
+    calls_->call(std::move(call), telling(forgetting(key, std::move(given))));
   }
 
   void cancel(const Subject& subject, const Grant& grant, Given&& given) {
@@ -139,7 +125,8 @@ class RemoteTable::Body : public std::enable_shared_from_this<Body> {
   }
 
   void refund(const Subject& subject, Cost units, Given given) {
-    give(subject, {.verb = ScriptVerb::refund, .arguments = {std::to_string(units)}},
+    const Cost told = std::min(units, most_told);
+    give(subject, {.verb = ScriptVerb::refund, .arguments = {std::to_string(told)}},
          std::move(given));
   }
 
@@ -150,11 +137,7 @@ class RemoteTable::Body : public std::enable_shared_from_this<Body> {
   void erase(const Subject& subject, Given&& given) {
     const std::string key = key_in_store(subject);
     if (leases_) leases_->forget(key);
-    guarded(telling(forgetting(key, std::move(given))), [&](SteadyInstant now, Store::Then&& then) {
-      const std::array<std::string_view, 2> words{"DEL", key};
-      store_.ask({.words = words, .route = key, .deadline_at = now + policy_.deadline},
-                 std::move(then));
-    });
+    calls_->erase(key, steady_() + policy_.deadline, telling(forgetting(key, std::move(given))));
   }
 
  private:
@@ -189,6 +172,7 @@ class RemoteTable::Body : public std::enable_shared_from_this<Body> {
                          .limit = *limit.text,
                          .cost = claim.cost,
                          .capacity = limit.capacity,
+                         .asked_at = asked.asked_at,
                          .now = now});
   }
 
@@ -251,12 +235,13 @@ class RemoteTable::Body : public std::enable_shared_from_this<Body> {
 
   void give_back(const std::vector<Leases::Leftover>& leftovers) {
     for (const auto& [key, limit, units] : leftovers) {
-      run({.verb = ScriptVerb::refund,
+      calls_->call(
+          {.verb = ScriptVerb::refund,
            .letter = limit.front(),
            .keys = {key},
            .arguments = {limit, std::to_string(units)},
            .deadline_at = steady_() + policy_.deadline},
-          [](StoreReply&&) {});
+          [self = shared_from_this(), key = key](StoreReply&&) { self->denials_.forget(key); });
     }
   }
 
@@ -295,6 +280,7 @@ class RemoteTable::Body : public std::enable_shared_from_this<Body> {
     if (asked.question != StandIn::Question::take) return;
     with_question(asked, [&](const Denials::Question& question) {
       denials_.keep({.asked = question,
+                     .heard_at = steady_(),
                      .forgotten = asked.forgotten,
                      .answer = {told.decision, told.decided_at}});
     });
@@ -319,35 +305,6 @@ class RemoteTable::Body : public std::enable_shared_from_this<Body> {
       if (number) return given({.given = *number});
       given({.trouble = number.error()});
     };
-  }
-
-  void run(ScriptCaller::Call&& call, Store::Then&& then) {
-    if (steady_() >= call.deadline_at) {
-      return then({CallOutcome::not_sent, StoreReply::Kind::none, {}, "no time was left to ask"});
-    }
-    guarded(std::move(then), [&](SteadyInstant, Store::Then&& watched) {
-      caller_.call(std::move(call), std::move(watched));
-    });
-  }
-
-  /// Sends a call where the breaker lets it, and tells the breaker how it ended.
-  template <typename Send>
-  void guarded(Store::Then&& then, Send&& send) {
-    const SteadyInstant now = steady_();
-    const Breaker::Ticket ticket = breaker_.enter(now);
-    if (ticket == 0) {
-      return then({CallOutcome::not_sent,
-                   StoreReply::Kind::none,
-                   {},
-                   "calls to the store have failed, and it is left alone for a while"});
-    }
-    send(now, [self = shared_from_this(), ticket, now, then = std::move(then)](StoreReply&& reply) {
-      const SteadyInstant ended_at = self->steady_();
-      self->breaker_.observe(ticket, {.ended_at = ended_at,
-                                      .latency = std::max(ended_at - now, {}),
-                                      .end = end_of(trouble_of(reply).kind)});
-      then(std::move(reply));
-    });
   }
 
   void take_in_turn(const RemoteRequestPtr& asked, std::vector<std::vector<std::size_t>>&& slots) {
@@ -376,19 +333,18 @@ class RemoteTable::Body : public std::enable_shared_from_this<Body> {
   Policy policy_;
   std::function<SteadyInstant()> steady_;
   Store& store_;
-  ScriptCaller caller_;
+  std::shared_ptr<WatchedStore> calls_;
   LimitBook limits_;
   Denials denials_;
   std::optional<Leases> leases_;
-  StoreBreaker breaker_;
   StandIn stand_in_;
 };
 
 RemoteTable::RemoteTable(Store& store, const Policy& policy, const Time& time)
     : body_(std::make_shared<Body>(store, policy, time)) {}
-RemoteTable::~RemoteTable() { body_->end_leases(SteadyInstant::max()); }
+RemoteTable::~RemoteTable() { body_->close(); }
 
-void RemoteTable::tick() { body_->end_leases(body_->now()); }
+void RemoteTable::tick() { body_->end_idle_leases(); }
 
 Cost RemoteTable::leased() const { return body_->leased(); }
 

@@ -94,6 +94,37 @@ TEST(RememberedDenial, IsForgottenWhenTheTableGivesBack) {
   }
 }
 
+TEST(RememberedDenial, IsForgottenWhenLeasedUnitsGoBack) {
+  RemoteCalls calls{{.lease = LeaseSettings{.most_units = 100}}};
+  for (int call = 0; call < 8; ++call) (void)calls.take("1000/1h", "k");
+  const Cost held = calls.table.leased();
+  ASSERT_GT(held, 0);
+  const RemoteTable::Ask all{.cost = 992};
+  calls.store.pass(milliseconds{90});
+  ASSERT_EQ(calls.take("1000/1h", "k", all).decision.verdict, Verdict::denied);
+  ASSERT_EQ(calls.take("1000/1h", "k", all).source, Source::cache);
+  calls.store.pass(milliseconds{200});
+  calls.table.tick();
+  ASSERT_EQ(calls.table.leased(), 0);
+  EXPECT_EQ(calls.take("1000/1h", "k", all).decision.verdict, Verdict::granted);
+}
+
+TEST(RememberedDenial, IsNeverToldToEndEarlierThanItDoes) {
+  RemoteCalls calls{{.deadline = std::chrono::seconds{1}}};
+  (void)calls.take("5/1s", "k", {.cost = 5});
+  calls.store.fate = [](const Words&) { return Fate::held; };
+  calls.start_take("5/1s", "k");
+  calls.store.pass(milliseconds{50});  // on its way there
+  calls.store.fate = [](const Words&) { return Fate::answered; };
+  calls.store.release();
+  calls.store.pass(milliseconds{10});
+  calls.answers.clear();
+  const RemoteAnswer told = calls.take("5/1s", "k");
+  ASSERT_EQ(told.source, Source::cache);
+  EXPECT_EQ(told.decided_at, calls.store.unix());
+  EXPECT_EQ(told.decision.ready_at - told.decided_at, milliseconds{140});
+}
+
 TEST(RememberedDenial, ThatWasOnItsWayDuringARefundIsNotKept) {
   RemoteCalls calls{Policy{}};
   (void)calls.take("1/1s", "k");
@@ -171,7 +202,7 @@ TEST(RememberedDenial, AmongMoreKeysThanAreKeptStaysThatOfItsOwnKey) {
     }
     const Decision decision{
         .verdict = Verdict::denied, .ready_at = told_at + milliseconds{10}, .remaining = number};
-    denials.keep({question, found.forgotten, {decision, told_at}});
+    denials.keep({question, now, found.forgotten, {decision, told_at}});
   }
   EXPECT_GT(told, 1'000u);
   EXPECT_LT(told, 15'000u);

@@ -154,6 +154,47 @@ TEST(Lease, IsGoneWithAReset) {
   EXPECT_EQ(calls.peek("1000/1h", "k").decision.remaining, 1000);
 }
 
+TEST(Lease, WhatIsHeardOfAfterTheTableIsGoneIsGivenBackAndWhoWaitedIsTold) {
+  VirtualStore store;
+  Rules rules;
+  const Subject subject{rules.find("1000/1h").value(), "k", nullptr, {}};
+  std::size_t granted = 0;
+  const auto count = [&](RemoteAnswer&& answer) {
+    if (taken(answer.decision.verdict)) ++granted;
+  };
+  {
+    RemoteTable table(store, leasing(100), time_of(store));
+    for (int call = 0; call < 7; ++call) table.take(subject, {}, count);
+    ASSERT_EQ(table.leased(), 0);
+    store.fate = [](const Words&) { return Fate::held; };
+    for (int call = 0; call < 3; ++call) table.take(subject, {}, count);
+    ASSERT_EQ(store.held(), 1u);
+  }
+  store.fate = [](const Words&) { return Fate::answered; };
+  store.release();
+  EXPECT_EQ(granted, 10u);
+  RemoteTable(store, {}, time_of(store)).peek(subject, {}, [&](RemoteAnswer&& answer) {
+    EXPECT_EQ(answer.decision.remaining, 990);
+  });
+}
+
+TEST(Lease, NobodyWaitsForACallThatMayEndAfterHisOwnDeadline) {
+  RemoteCalls calls(leasing(100));
+  for (int call = 0; call < 7; ++call) (void)calls.take("1000/1h", "k");
+  calls.store.fate = [](const Words&) { return Fate::held; };
+  // Who is answered first asks anew at once, for more than there is.
+  calls.table.take(calls.subject("1000/1h", "k"), {},
+                   [&](RemoteAnswer&&) { calls.start_take("1000/1h", "k", {.cost = 8}); });
+  calls.start_take("1000/1h", "k", {.cost = 9});
+  ASSERT_EQ(calls.store.held(), 1u);
+  calls.store.pass(milliseconds{4});
+  calls.store.release();
+  EXPECT_EQ(calls.store.held(), 2u);  // the other one, whose deadline is nearer, asks for itself
+  calls.store.fate = [](const Words&) { return Fate::answered; };
+  calls.store.release();
+  EXPECT_EQ(calls.answers.size(), 2u);
+}
+
 /// Members whose requests come in bursts and pauses of any length, some of them at the same keys.
 class Members {
  public:

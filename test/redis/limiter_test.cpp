@@ -132,18 +132,6 @@ TEST(Limiter, WhatItCannotKeepIsRefusedWhenItIsMade) {
   Hands hands;
   EXPECT_THROW(Limiter(hands, "often"), std::invalid_argument);
   EXPECT_THROW(Limiter(hands, "5/1m initial 1"), std::invalid_argument);
-  EXPECT_THROW(Limiter(hands, "5/1m", {.deadline = 0ns}), std::invalid_argument);
-  EXPECT_THROW(Limiter(hands, "5/1m", {.members = 0}), std::invalid_argument);
-  EXPECT_THROW(Limiter(hands, "5/1m", {.keys = 0}), std::invalid_argument);
-  EXPECT_THROW(Limiter(hands, "5/1m", {.breaker = {.failures = 0}}), std::invalid_argument);
-  EXPECT_THROW(Limiter(hands, "5/1m", {.breaker = {.failures = 5, .calls = 4}}),
-               std::invalid_argument);
-  EXPECT_THROW(Limiter(hands, "5/1m", {.breaker = {.probe_every = 0s}}), std::invalid_argument);
-  EXPECT_THROW(Limiter(hands, "5/1m", {.lease = LeaseSettings{.most_units = 0}}),
-               std::invalid_argument);
-  EXPECT_THROW(Limiter(hands, "5/1m", {.lease = LeaseSettings{.kept_for = 0s}}),
-               std::invalid_argument);
-  EXPECT_THROW(Limiter(hands, "5/1m", {.lease = LeaseSettings{.keys = 0}}), std::invalid_argument);
 }
 
 // ---- Waiting for the answer ----

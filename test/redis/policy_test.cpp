@@ -1,6 +1,8 @@
 // What a shared limit does when its store does not decide.
 #include <gtest/gtest.h>
 
+#include <limits>
+
 #include "test/redis/remote_calls.hpp"
 
 namespace weir::redis {
@@ -155,6 +157,12 @@ TEST(RemoteTable, SharesOfNumbersThatComeWithTheCallAreDividedToo) {
   EXPECT_EQ(let_in, 5);
 }
 
+TEST(RemoteTable, AHugeRefundGivesBackWhatIsOwed) {
+  RemoteCalls calls{Policy{}};
+  (void)calls.take("5/1m", "k", {.cost = 3});
+  EXPECT_EQ(calls.refund("5/1m", "k", std::numeric_limits<Cost>::max()).given, 3);
+}
+
 TEST(RemoteTable, ARuleThatIsGoneIsNotTakenForTheOneInItsPlace) {
   for (const Fate fate : {Fate::answered, Fate::not_sent}) {
     RemoteCalls calls{Policy{}};
@@ -227,11 +235,31 @@ TEST(Breaker, FourFailuresOfTwentyDoNotOpenIt) {
 }
 
 TEST(Policy, WithNumbersThatAreNoneIsRefused) {
-  const auto make = [](const Policy& policy) { RemoteCalls calls{policy}; };
-  EXPECT_THROW(make({.deadline = milliseconds{0}}), std::invalid_argument);
-  EXPECT_THROW(make({.members = 0}), std::invalid_argument);
-  EXPECT_THROW(make({.breaker = {.failures = 0}}), std::invalid_argument);
-  EXPECT_THROW(make({.breaker = {.failures = 5, .calls = 4}}), std::invalid_argument);
+  const auto refused = [](const Policy& policy) {
+    try {
+      const RemoteCalls calls{policy};
+      return false;
+    } catch (const std::invalid_argument&) {
+      return true;
+    }
+  };
+  constexpr auto always = std::chrono::nanoseconds::max();
+  constexpr std::size_t all = std::numeric_limits<std::size_t>::max();
+  EXPECT_TRUE(refused({.deadline = milliseconds{0}}));
+  EXPECT_TRUE(refused({.deadline = always}));
+  EXPECT_TRUE(refused({.members = 0}));
+  EXPECT_TRUE(refused({.keys = 0}));
+  EXPECT_TRUE(refused({.breaker = {.failures = 0}}));
+  EXPECT_TRUE(refused({.breaker = {.failures = 5, .calls = 4}}));
+  EXPECT_TRUE(refused({.breaker = {.probe_every = seconds{0}}}));
+  EXPECT_TRUE(refused({.breaker = {.probe_every = always}}));
+  EXPECT_TRUE(refused({.remembered_denials = all}));
+  EXPECT_TRUE(refused({.lease = LeaseSettings{.most_units = 0}}));
+  EXPECT_TRUE(refused({.lease = LeaseSettings{.most_units = std::numeric_limits<Cost>::max()}}));
+  EXPECT_TRUE(refused({.lease = LeaseSettings{.kept_for = seconds{0}}}));
+  EXPECT_TRUE(refused({.lease = LeaseSettings{.kept_for = always}}));
+  EXPECT_TRUE(refused({.lease = LeaseSettings{.keys = 0}}));
+  EXPECT_FALSE(refused({.deadline = std::chrono::hours{1}, .lease = LeaseSettings{}}));
 }
 
 }  // namespace
