@@ -2,8 +2,10 @@
 
 #include <fcntl.h>
 
+#include <algorithm>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/local/stream_protocol.hpp>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -34,14 +36,15 @@ class Dialer::Body : public std::enable_shared_from_this<Body> {
     connect();
   }
 
+  /// A look-up goes on: nobody can stop it, and what it finds serves the next dial.
   void stop() {
     ++dial_;
     dialed_ = nullptr;
     addresses_.clear();
     trouble_.clear();
+    if (trying_) silent_ = std::exchange(trying_, std::nullopt);
     error_code ignored;
     socket_.close(ignored);
-    resolver_.cancel();
   }
 
  private:
@@ -49,20 +52,35 @@ class Dialer::Body : public std::enable_shared_from_this<Body> {
 
   void look_up() {
     if (looking_up_) return fail(node_.host + " is still being looked up");
+    if (!found_.empty()) return begin_with(std::exchange(found_, {}));
     looking_up_ = true;
     resolver_.async_resolve(
         node_.host, std::to_string(node_.port), asio::ip::resolver_base::numeric_service,
         [self = shared_from_this(), dial = dial_](error_code error, const auto& found) {
           self->looking_up_ = false;
-          if (dial != self->dial_) return;
-          if (error)
-            return self->fail("no address of " + self->node_.host + ": " + error.message());
+          std::vector<Endpoint> addresses;
           for (const auto& each : found) {
-            if (self->addresses_.size() == most_addresses) break;
-            self->addresses_.emplace_back(each.endpoint());
+            if (addresses.size() == most_addresses) break;
+            addresses.emplace_back(each.endpoint());
           }
-          self->connect();
+          if (dial != self->dial_) {
+            self->found_ = std::move(addresses);
+          } else if (error) {
+            self->fail("no address of " + self->node_.host + ": " + error.message());
+          } else {
+            self->begin_with(std::move(addresses));
+          }
         });
+  }
+
+  /// One that was silent takes all the time there is: the next dial begins behind it.
+  void begin_with(std::vector<Endpoint>&& addresses) {
+    addresses_ = std::move(addresses);
+    if (silent_) {
+      const auto found = std::ranges::find(addresses_, *silent_);
+      if (found != addresses_.end()) std::rotate(addresses_.begin(), found + 1, addresses_.end());
+    }
+    connect();
   }
 
   /// To the next of the host's addresses.
@@ -74,10 +92,15 @@ class Dialer::Body : public std::enable_shared_from_this<Body> {
     addresses_.erase(addresses_.begin());
     socket_.open(address.protocol(), error);
     if (!error) socket_.non_blocking(true, error);
-    if (error) return fail(error.message());
+    if (error) {  // of a family that this machine does not speak, say
+      trouble_ = error.message();
+      return connect();
+    }
     ::fcntl(socket_.native_handle(), F_SETFD, FD_CLOEXEC);
+    trying_ = address;
     socket_.async_connect(address, [self = shared_from_this(), dial = dial_](error_code fault) {
       if (dial != self->dial_) return;
+      self->trying_.reset();
       if (!fault) return self->connected();
       self->trouble_ = fault.message();
       self->connect();
@@ -102,8 +125,11 @@ class Dialer::Body : public std::enable_shared_from_this<Body> {
   Dialed dialed_;
   std::uint64_t dial_ = 0;  ///< which one
   bool looking_up_ = false;
+  std::vector<Endpoint> found_;      ///< too late for the dial that asked
   std::vector<Endpoint> addresses_;  ///< not tried yet
-  std::string trouble_;              ///< with the last of them
+  std::optional<Endpoint> trying_;
+  std::optional<Endpoint> silent_;  ///< the last one that a dial was given up over
+  std::string trouble_;             ///< with the last of them
 };
 
 Dialer::Dialer(Loop loop, const Node& node, const std::string& path)
