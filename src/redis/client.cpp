@@ -26,10 +26,15 @@ class Client::Body {
         io_(1),
         work_(asio::make_work_guard(io_)),
         client_(std::in_place, io_, access),
+        has_slots_(client_->has_slots()),
         thread_([this] { io_.run(); }) {}
 
   ~Body() {
     asio::post(io_, [this] {
+      {
+        const std::lock_guard lock(mutex_);
+        over_ = true;  // from now on nobody would take what is handed in
+      }
       drain();
       client_.reset();
       io_.stop();
@@ -46,19 +51,21 @@ class Client::Body {
       waking = hand_in(call, then);
     }
     if (waking == Waking::yes) asio::post(io_, [this] { drain(); });
-    if (waking == Waking::full) {
-      then({.outcome = CallOutcome::not_sent, .text = "too many calls are under way"});
-    }
+    const char* const refused = waking == Waking::full   ? "too many calls are under way"
+                                : waking == Waking::over ? "the client is being closed"
+                                                         : nullptr;
+    if (refused != nullptr) then({.outcome = CallOutcome::not_sent, .text = refused});
   }
 
-  bool has_slots() const noexcept { return client_->has_slots(); }
+  bool has_slots() const noexcept { return has_slots_; }
   Stats stats() const { return client_->stats(); }
 
  private:
-  enum class Waking : std::uint8_t { no, yes, full };
+  enum class Waking : std::uint8_t { no, yes, full, over };
 
   struct HandedIn {
-    std::size_t bytes;
+    std::size_t begin;  ///< of its bytes in the inbox's
+    std::size_t end;
     std::uint16_t slot;
     SteadyInstant deadline_at;
     Then then;
@@ -71,6 +78,7 @@ class Client::Body {
   };
 
   Waking hand_in(const StoreCall& call, Then& then) {
+    if (over_) return Waking::over;
     if (inbox_.calls.size() >= settings_.calls_in_flight) return Waking::full;
     const std::size_t before = inbox_.bytes.size();
     wire::write_request(inbox_.bytes, call.words);
@@ -78,7 +86,8 @@ class Client::Body {
       inbox_.bytes.resize(before);
       return Waking::full;
     }
-    inbox_.calls.push_back({.bytes = inbox_.bytes.size() - before,
+    inbox_.calls.push_back({.begin = before,
+                            .end = inbox_.bytes.size(),
                             .slot = slot_of(call.route),
                             .deadline_at = call.deadline_at,
                             .then = std::move(then)});
@@ -90,13 +99,12 @@ class Client::Body {
       const std::lock_guard lock(mutex_);
       std::swap(inbox_, taken_);
     }
-    std::string_view bytes = taken_.bytes;
+    const std::string_view bytes = taken_.bytes;
     for (HandedIn& call : taken_.calls) {
-      client_->ask({.bytes = bytes.substr(0, call.bytes),
+      client_->ask({.bytes = bytes.substr(call.begin, call.end - call.begin),
                     .slot = call.slot,
                     .deadline_at = call.deadline_at},
                    std::move(call.then));
-      bytes.remove_prefix(call.bytes);
     }
     taken_.bytes.clear();
     taken_.calls.clear();
@@ -104,11 +112,13 @@ class Client::Body {
 
   const Settings settings_;
   std::mutex mutex_;
-  Inbox inbox_;  ///< under the mutex
-  Inbox taken_;  ///< the loop's: its memory serves again
+  Inbox inbox_;        ///< under the mutex
+  bool over_ = false;  ///< under the mutex
+  Inbox taken_;        ///< the loop's: its memory serves again
   asio::io_context io_;
   asio::executor_work_guard<asio::io_context::executor_type> work_;
   std::optional<LoopClient> client_;
+  const bool has_slots_;
   std::thread thread_;
 };
 
