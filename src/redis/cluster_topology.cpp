@@ -32,6 +32,10 @@ class ClusterTopology final : public Topology {
 
   Place place_of(std::uint16_t slot) override {
     if (const Node* const master = cluster_.slots().master_of(slot)) return place_of(*master);
+    if (!cluster_.slots().nodes().empty()) {
+      why_ = "slot " + std::to_string(slot) +
+             " has no owner; redis-cli --cluster check tells of such, and fix mends them";
+    }
     doubt();
     if (round_.empty() && !begins_) return {};
     return {.otherwise = Place::Else::wait};
@@ -47,7 +51,11 @@ class ClusterTopology final : public Topology {
   Next judge(std::string_view error, Cluster::Journey& journey, const Node& asked) override {
     const ErrorKind kind = kind_of(error);
     if (kind == ErrorKind::try_again) return {.what = Next::What::pause};
-    if (kind == ErrorKind::cluster_down || remedy_for(kind) == Remedy::find_master) doubt();
+    // A node that cannot say where the slot is says MOVED too, and read_redirect() nothing.
+    if (kind == ErrorKind::moved || kind == ErrorKind::cluster_down ||
+        remedy_for(kind) == Remedy::find_master) {
+      doubt();
+    }
     const auto redirect = read_redirect(error);
     if (!redirect) return {};
     const auto stop = cluster_.follow(journey, *redirect, asked);
@@ -76,7 +84,9 @@ class ClusterTopology final : public Topology {
   }
 
  private:
+  /// Whoever is in doubt already has told when to be called: telling each time would be to spin.
   void doubt() {
+    if (cluster_.refresh_at()) return;
     cluster_.doubt();
     host_.way_found();
   }
@@ -111,7 +121,7 @@ class ClusterTopology final : public Topology {
       round_.pop_back();
     }
     rest_until_ = now() + backoff_.next();
-    doubt();
+    cluster_.doubt();
   }
 
   void hear(const Node& node, const Pipeline::Ended& ended) {
@@ -134,7 +144,7 @@ class ClusterTopology final : public Topology {
 
   /// What is wrong with the map; empty where nothing is.
   std::string learn(const Node& node, const wire::Reply& reply) {
-    if (reply.type == wire::ReplyType::error) return reply.text;
+    if (reply.type == wire::ReplyType::error) return in_one_line(reply.text);
     auto map = SlotMap::read(reply, node);
     if (!map) return map.error().message;
     // Of a node that the others have forgotten, say.

@@ -143,6 +143,7 @@ class Connection::Body : public std::enable_shared_from_this<Body> {
     state_ = State::open;
     failed_ = false;
     proved_ = false;
+    opened_at_ = now();
     counters_.connections.add(1);
     counters_.connected_nodes.add(1);
     const auto attempt = attempt_;
@@ -160,8 +161,9 @@ class Connection::Body : public std::enable_shared_from_this<Body> {
     if (was_open) counters_.connected_nodes.add(-1);
     if (was_open && proved_) {
       backoff_.succeeded();
-      asio::post(loop_, current([](Body& self) { self.attempt(); }));
-      until_ = SteadyInstant::max();
+      // At once, but not more often than by a first pause: some hang up after each answer.
+      until_ = later(opened_at_, settings_.backoff.first_for);
+      arm();
     } else {
       if (!was_open) counters_.failed_attempts.add(1);
       failed_ = true;
@@ -323,7 +325,7 @@ class Connection::Body : public std::enable_shared_from_this<Body> {
     if (heard.fault == Pipeline::Fault::malformed) {
       return fail(std::string("it does not speak RESP: ") + wire::describe(heard.reply_fault));
     }
-    fail(heard.unasked.type == wire::ReplyType::error ? heard.unasked.text
+    fail(heard.unasked.type == wire::ReplyType::error ? in_one_line(heard.unasked.text)
                                                       : "it says more than it was asked");
   }
 
@@ -345,6 +347,7 @@ class Connection::Body : public std::enable_shared_from_this<Body> {
   bool proved_ = false;        ///< the server has answered a call on this connection
   bool writing_ = false;       ///< the socket is full
   bool flushing_ = false;      ///< with the loop's next turn
+  SteadyInstant opened_at_ = SteadyInstant::min();
   SteadyInstant until_ = SteadyInstant::max();  ///< when an attempt, or a rest, is over
   std::optional<LoopAlarm> alarm_;
   std::string why_;                     ///< of the last failure

@@ -78,6 +78,13 @@ ErrorKind kind_of(std::string_view error) noexcept {
 
 Remedy remedy_for(ErrorKind kind) noexcept { return row_of(kind).remedy; }
 
+std::string in_one_line(std::string_view said) {
+  constexpr std::size_t longest = 200;
+  std::string out(said.substr(0, longest));
+  for (char& c : out) c = c >= ' ' && c <= '~' ? c : '?';
+  return out;
+}
+
 std::optional<Redirect> read_redirect(std::string_view error) {
   Redirect redirect{.kind = kind_of(error)};
   if (remedy_for(redirect.kind) != Remedy::redirect) return {};

@@ -56,6 +56,9 @@ ErrorKind kind_of(std::string_view error) noexcept;
 
 Remedy remedy_for(ErrorKind kind) noexcept;
 
+/// What a server said, fit for a message: one line of at most 200 printable bytes.
+std::string in_one_line(std::string_view said);
+
 /// Where a slot or a key has gone.
 struct Redirect {
   ErrorKind kind = ErrorKind::moved;  ///< moved or ask

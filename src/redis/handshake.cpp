@@ -14,14 +14,6 @@ using wire::Reply;
 using wire::ReplyType;
 
 constexpr std::size_t longest_version = 64;
-constexpr std::size_t longest_message = 200;
-
-/// The text, fit for a message of one line.
-std::string shown(std::string_view text) {
-  std::string printable;
-  for (const char c : text.substr(0, longest_message)) printable += c >= ' ' && c <= '~' ? c : '?';
-  return printable;
-}
 
 std::string_view text_of(const Reply* reply) {
   return reply == nullptr ? std::string_view() : std::string_view(reply->text);
@@ -143,7 +135,7 @@ void Handshake::hear_hello(const Reply& reply) {
   facts_.protocol = ServerFacts::Protocol::resp3;
   facts_.mode = mode_of(text_of(reply.field("mode")));
   facts_.role = role_of(text_of(reply.field("role")));
-  facts_.version = shown(text_of(reply.field("version")).substr(0, longest_version));
+  facts_.version = in_one_line(text_of(reply.field("version")).substr(0, longest_version));
   if (const Reply* const modules = reply.field("modules")) {
     facts_.module = std::ranges::any_of(modules->elements, [](const Reply& module) {
       return text_of(module.field("name")) == "weir";
@@ -158,7 +150,7 @@ void Handshake::hear_info(const Reply& reply) {
     return;
   }
   facts_.mode = mode_of(info_value(reply.text, "redis_mode"));
-  facts_.version = shown(info_value(reply.text, "redis_version").substr(0, longest_version));
+  facts_.version = in_one_line(info_value(reply.text, "redis_version").substr(0, longest_version));
 }
 
 void Handshake::hear_function_list(const Reply& reply) {
@@ -176,7 +168,7 @@ void Handshake::hear_function_list(const Reply& reply) {
 
 void Handshake::fail(const Reply& reply) {
   if (reply.type == ReplyType::error) {
-    error_ = Error{step_, kind_of(reply.text), shown(reply.text)};
+    error_ = Error{step_, kind_of(reply.text), in_one_line(reply.text)};
   } else {
     error_ = Error{step_, ErrorKind::other, "a reply of a kind that was not expected"};
   }

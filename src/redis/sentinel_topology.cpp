@@ -44,7 +44,7 @@ class SentinelTopology final : public Topology {
     if (journey.redirects >= most_searches) return {};
     ++journey.redirects;
     if (sentinels_.master() == asked) {
-      why_ = print(asked) + ": " + std::string(error);
+      why_ = print(asked) + ": " + in_one_line(error);
       search();
     }
     return {.what = Next::What::search};
@@ -112,7 +112,7 @@ class SentinelTopology final : public Topology {
       sentinels_.hear_role(node, ended.reply, now());
       const bool refused = ended.reply.type == wire::ReplyType::error;
       if (!sentinels_.master()) {
-        why_ = print(node) + (refused ? ": " + ended.reply.text : " is no master");
+        why_ = print(node) + (refused ? ": " + in_one_line(ended.reply.text) : " is no master");
       }
     } else {
       sentinels_.hear_address(ended.reply, now());
