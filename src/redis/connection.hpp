@@ -22,7 +22,7 @@ namespace weir::redis {
 
 /// Looks the host up, connects, says hello, then carries calls: those of one turn of the loop leave
 /// in one write. Where the connection is lost it connects anew: at once where a server had
-/// answered, else after a backoff.
+/// answered, though not more often than once in `backoff.first_for`, else after a backoff.
 ///
 /// A call that is sent before the server has said hello waits for it, unless the last attempt has
 /// failed. A server that owes an answer for `connect_within` beyond its deadline is given up, since

@@ -22,6 +22,17 @@ std::string complaint() {
 /// A key that is locked by a passphrase is refused: nobody sits there to be asked.
 int no_passphrase(char* /*room*/, int /*size*/, int /*writing*/, void* /*told*/) { return 0; }
 
+/// What to do about a certificate that was not taken.
+const char* mend_for(long verified) {
+  switch (verified) {
+    case X509_V_ERR_HOSTNAME_MISMATCH:
+    case X509_V_ERR_IP_ADDRESS_MISMATCH: return "connect by a name that it has";
+    case X509_V_ERR_CERT_HAS_EXPIRED: return "renew it";
+    case X509_V_ERR_CERT_NOT_YET_VALID: return "set this machine's clock, or renew it";
+    default: return "name its authority by tls_ca";
+  }
+}
+
 /// Whom the certificate must name.
 bool expect_host(ssl_st* ssl, const std::string& host) {
   if (X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(ssl), host.c_str()) == 1) return true;
@@ -112,7 +123,7 @@ void TlsSession::fail(int result) {
   const long verified = SSL_get_verify_result(ssl_.get());
   if (verified != X509_V_OK) {
     trouble_ = std::string("its certificate is not trusted: ") +
-               X509_verify_cert_error_string(verified) + "; name its authority by tls_ca";
+               X509_verify_cert_error_string(verified) + "; " + mend_for(verified);
     ERR_clear_error();
   } else {
     trouble_ = fault == SSL_ERROR_ZERO_RETURN ? "it closed the connection" : complaint();

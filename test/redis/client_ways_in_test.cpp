@@ -122,6 +122,7 @@ TEST(ClientWaysIn, ComesByTlsToAServerThatItsAuthorityNames) {
   const StoreReply mismatch = ask(*connect(with_tls(*misnamed), other), {"PING"});
   EXPECT_EQ(mismatch.outcome, CallOutcome::not_sent);
   EXPECT_NE(mismatch.text.find("IP address mismatch"), std::string::npos) << mismatch.text;
+  EXPECT_EQ(mismatch.text.find("tls_ca"), std::string::npos) << mismatch.text;  // that is right
 }
 
 TEST(ClientWaysIn, RefusesTlsFilesThatAreNone) {
