@@ -291,6 +291,10 @@ std::vector<Finding> examine_store(const AskedStore& store) {
   const Asking ask(store);
   std::vector<Finding> findings;
   const Reply info = ask({"INFO"});
+  if (failed(info) && redis::kind_of(info.text) == ErrorKind::no_auth) {
+    // Nothing else is to be learnt; asked for more, it hangs up.
+    return {{Health::fail, "access", first_line(info.text), mend_for(info.text)}};
+  }
   const Facts facts(failed(info) ? "" : info.text);
   if (facts.empty()) {
     findings.push_back({Health::warn, "INFO",

@@ -4,6 +4,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <optional>
+#include <utility>
+
 #include "redis/scripts.hpp"
 #include "test/redis/redis_connection.hpp"
 #include "test/wire/redis_server.hpp"
@@ -28,15 +31,17 @@ microseconds wall_clock() {
 class Patient {
  public:
   explicit Patient(std::vector<std::string> arguments = {})
-      : server_(Extras{.arguments = std::move(arguments)}), connection_(server_.port()) {
+      : server_(Extras{.arguments = std::move(arguments)}),
+        connection_(std::in_place, server_.port()) {
     store.ask = [this](const Words& words) -> Expected<wire::Reply, cli::NoAnswer> {
-      return connection_.run(words);
+      return connection_->run(words);
     };
     store.now = wall_clock;
     store.url = "redis://here";
   }
 
-  wire::Reply run(const Words& words) { return connection_.run(words); }
+  wire::Reply run(const Words& words) { return connection_->run(words); }
+  void reconnect() { connection_.emplace(server_.port()); }
   int port() const { return server_.port(); }
 
   Finding on(const std::string& subject) const {
@@ -50,7 +55,7 @@ class Patient {
 
  private:
   wire::RedisServer server_;
-  RedisConnection connection_;
+  std::optional<RedisConnection> connection_;
 };
 
 TEST(DoctorOfAStore, FindsNothingWrongWithOneThatIsReady) {
@@ -62,6 +67,17 @@ TEST(DoctorOfAStore, FindsNothingWrongWithOneThatIsReady) {
   }
   EXPECT_THAT(patient.on("decisions").seen, HasSubstr("by FCALL"));
   EXPECT_THAT(patient.on("version").seen, HasSubstr("Redis "));
+}
+
+TEST(DoctorOfAStore, TellsWhoComesWithoutAPasswordHowToBringOne) {
+  Patient patient;
+  patient.run({"ACL", "SETUSER", "default", ">secret"});
+  patient.reconnect();
+  const std::vector<Finding> findings = cli::examine_store(patient.store);
+  ASSERT_EQ(findings.size(), 1u);
+  EXPECT_EQ(findings[0].health, Health::fail);
+  EXPECT_THAT(findings[0].seen, HasSubstr("NOAUTH"));
+  EXPECT_THAT(findings[0].mend, HasSubstr("password-file"));
 }
 
 TEST(DoctorOfAStore, LeavesNothingThatStays) {
