@@ -1,8 +1,10 @@
 #include "weir/redis/limits.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <map>
 #include <mutex>
+#include <new>
 #include <stdexcept>
 #include <utility>
 #include <vector>
@@ -10,6 +12,7 @@
 #include "redis/limit_config.hpp"
 #include "redis/remote_table.hpp"
 #include "redis/telling.hpp"
+#include "weir/local/alarm.hpp"
 #include "weir/local/sleeper.hpp"
 
 namespace weir::redis {
@@ -40,9 +43,53 @@ bool sleep_until(SteadyInstant instant, WakeSignal& signal) {
 
 }  // namespace
 
+namespace {
+
+/// Gives back what is leased and idle, also where nobody asks any more.
+class IdleLeases final : public Alarm, public std::enable_shared_from_this<IdleLeases> {
+ public:
+  IdleLeases(std::shared_ptr<RemoteTable> table, nanoseconds kept_for)
+      : table_(std::move(table)), every_(std::max<nanoseconds>(kept_for, shortest)) {}
+
+  void begin() { set(steady_clock::now() + every_); }
+  void end() noexcept {
+    ended_ = true;
+    clear();
+  }
+
+ private:
+  std::optional<SteadyInstant> ring() noexcept override {
+    const auto self = shared_from_this();  // who is called back by the store may end this
+    try {
+      table_->tick();
+    } catch (const std::bad_alloc&) {
+      // What could not go back stays charged, until the limit has repaid it.
+    }
+    if (ended_) return {};
+    return steady_clock::now() + every_;
+  }
+
+  static constexpr std::chrono::milliseconds shortest{10};
+
+  std::shared_ptr<RemoteTable> table_;
+  nanoseconds every_;
+  std::atomic<bool> ended_{false};
+};
+
+}  // namespace
+
 class Limits::Body {
  public:
-  Body(Store& store, const Policy& policy) : table_(store, policy) {}
+  Body(Store& store, const Policy& policy) : table_(std::make_shared<RemoteTable>(store, policy)) {
+    if (!policy.lease) return;
+    idle_leases_ = std::make_shared<IdleLeases>(table_, policy.lease->kept_for);
+    idle_leases_->begin();
+  }
+  ~Body() {
+    if (idle_leases_) idle_leases_->end();
+  }
+  Body(const Body&) = delete;
+  Body& operator=(const Body&) = delete;
 
   /// Limits of equal texts have the same states, so they are one rule. None is ever dropped: the
   /// table may know it.
@@ -52,12 +99,13 @@ class Limits::Body {
     return rules_.try_emplace(limit.text(), Rule{id, limit.text(), limit, false}).first->second;
   }
 
-  RemoteTable& table() noexcept { return table_; }
+  RemoteTable& table() noexcept { return *table_; }
 
  private:
   std::mutex mutex_;
   std::map<std::string, Rule> rules_;
-  RemoteTable table_;
+  std::shared_ptr<RemoteTable> table_;
+  std::shared_ptr<IdleLeases> idle_leases_;
 };
 
 Limits::Limits(Store& store, const Policy& policy) : body_(std::make_unique<Body>(store, policy)) {}

@@ -47,6 +47,7 @@ RemoteTable::Time::Time() = default;
 RemoteTable::RemoteTable(Store& store, const Policy&, const Time&)
     : body_(std::make_shared<Body>(store)) {}
 RemoteTable::~RemoteTable() = default;
+void RemoteTable::tick() {}
 
 void RemoteTable::take(const Subject& subject, const Ask& ask, Then then) {
   Asked asked = Body::asked("take", subject);

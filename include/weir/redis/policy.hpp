@@ -43,7 +43,8 @@ struct LeaseSettings {
 };
 
 struct Policy {
-  /// No call takes longer than this (and a timer's grain): then `without_store` decides.
+  /// No call takes longer than this (and a timer's grain): then `without_store` decides. An hour at
+  /// most.
   std::chrono::nanoseconds deadline = std::chrono::milliseconds{5};
   WithoutStore without_store = WithoutStore::share;
   /// How many processes share the limit; > 0. When cut off from the store each lets in its share.
