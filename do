@@ -28,8 +28,8 @@ help() {
 ./do run [ARG...]     build weir and start the server: weir serve ARG... (Ctrl-C stops it)
 ./do test [--all]     the tests a change must pass, then the fast ones under sanitizers;
                       --all adds the slow ones
-./do build [PRESET]   build/release/weir; with a PRESET, everything of build/PRESET:
-                      release, dev, asan, tsan, fuzz or coverage
+./do build [PRESET]   build/release/weir and weir_module.so; with a PRESET, everything
+                      of build/PRESET: release, dev, asan, tsan, fuzz or coverage
 ./do package          build/package/weir_VERSION_amd64.deb, and libweir-dev for the library
 ./do docs             the reference of the library: build/docs/html
 ./do single-header    the library in one header: build/single/weir.hpp
@@ -138,7 +138,7 @@ build_weir() {
   else
     configure release -DWEIR_BUILD_TESTS=OFF -DWEIR_BUILD_BENCH=OFF
   fi
-  compile release weir
+  compile release weir weir_module
 }
 
 stage_count=0
@@ -218,7 +218,7 @@ test_change() {
 build() {
   if [[ $# == 0 ]]; then
     build_weir
-    say "build/release/weir"
+    say "build/release/weir, build/release/weir_module.so"
     return
   fi
   case $1 in

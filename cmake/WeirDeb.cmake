@@ -80,7 +80,8 @@ Redis, answers CL.THROTTLE as redis-cell does, and offers token buckets,
 leaky buckets, windows and logs whose bounds its tests hold it to.
 
 This package holds the server, as a service that listens on this machine
-alone unless told otherwise, and the program that asks it.")
+alone unless told otherwise, the program that asks it, and a module by
+which a Redis or Valkey decides itself (weir module path).")
 
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_NAME libweir-dev)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SECTION libdevel)

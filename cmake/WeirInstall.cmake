@@ -51,6 +51,8 @@ install(FILES "${PROJECT_BINARY_DIR}/weir.pc" ${redis_pc}
 if(TARGET weir)
   install(TARGETS weir RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT server)
   # Optional, so that a build of the program alone can be installed too.
+  # A folder of its own, found by `weir module path`: it is for servers to load, not to link.
+  install(TARGETS weir_module LIBRARY DESTINATION lib/weir COMPONENT server OPTIONAL)
   set(beside "${PROJECT_BINARY_DIR}/beside")
   install(FILES "${beside}/weir.1"
     DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT server OPTIONAL)

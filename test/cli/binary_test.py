@@ -6,10 +6,13 @@
 import fcntl
 import json
 import os
+import pathlib
 import pty
+import shutil
 import struct
 import subprocess
 import sys
+import tempfile
 import termios
 import unittest
 
@@ -99,7 +102,7 @@ class TheProgram(unittest.TestCase):
 
     def test_help_fits_one_screen(self):
         for verb in ("", "serve", "simulate", "explain", "take", "peek", "reset", "doctor", "top",
-                     "lua", "completion", "man", "version"):
+                     "lua", "module", "completion", "man", "version"):
             arguments = [verb, "--help"] if verb else ["--help"]
             result = run(*arguments)
             self.assertEqual(result.returncode, 0, verb)
@@ -115,6 +118,28 @@ class TheProgram(unittest.TestCase):
         self.assertEqual(len(options), 13)
         for option in options:
             self.assertIn(f"weir: {option}", run("serve", option, "0").stderr.decode())
+
+    def test_tells_where_the_module_lies(self):
+        with tempfile.TemporaryDirectory() as folder:
+            root = pathlib.Path(folder).resolve()
+            for name in ("bin", "lib/weir"):
+                (root / name).mkdir(parents=True)
+            program = shutil.copy(WEIR, root / "bin/weir")
+            os.symlink(program, root / "weir")
+
+            def path():
+                return subprocess.run([root / "weir", "module", "path"], capture_output=True,
+                                      text=True, timeout=30)
+
+            missing = path()
+            self.assertEqual((missing.returncode, missing.stdout), (2, ""))
+            self.assertIn("neither beside", missing.stderr)
+            for place in ("lib/weir", "bin"):  # as installed; as built, which goes first
+                (root / place / "weir_module.so").touch()
+                found = path()
+                self.assertEqual((found.returncode, found.stdout),
+                                 (0, f"{root / place}/weir_module.so\n"))
+        self.assertEqual(run("module", "load").returncode, 2)
 
     def test_fails_where_its_output_cannot_be_written(self):
         with open("/dev/full", "wb") as full:

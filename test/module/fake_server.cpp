@@ -1,5 +1,6 @@
 #include "test/module/fake_server.hpp"
 
+#include <charconv>
 #include <cstdarg>
 #include <cstring>
 #include <stdexcept>

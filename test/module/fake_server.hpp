@@ -49,6 +49,9 @@ class FakeServer {
   /// The arguments of a command that are keys.
   std::vector<std::string> keys_of(const std::vector<std::string>& command);
 
+  /// What another hand wrote, here and on the replica.
+  void plant(const std::string& key, const Stored& stored) { keys_[key] = replica_[key] = stored; }
+
   Keys& keys();  ///< those that have expired left out
   const Keys& replica() const noexcept { return replica_; }
   const std::vector<std::vector<std::string>>& replicated() const noexcept { return replicated_; }

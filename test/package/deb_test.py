@@ -169,6 +169,9 @@ class Package(unittest.TestCase):
         before = self.root.tree()
         self.install()
         self.assertIn("/usr/bin/weir", self.root.tree())
+        self.assertEqual(self.root.run("weir", "module", "path").strip(),
+                         "/usr/lib/weir/weir_module.so")
+        self.assertIn("/usr/lib/weir/weir_module.so", self.root.tree())
         self.assertEqual(self.root.run("systemctl", "is-enabled", "weir").strip(), "enabled")
         # As if it had run.
         self.root.run("install", "--directory", "--owner=weir", "/var/lib/weir")
