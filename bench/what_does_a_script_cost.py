@@ -106,14 +106,14 @@ def redis_rate_script() -> str | None:
 
 
 class Redis:
-    def __init__(self):
+    def __init__(self, *words: str):
         self.folder = tempfile.mkdtemp(prefix="weir-bench-")
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
             self.port = str(probe.getsockname()[1])
         self.process = subprocess.Popen(
             ["redis-server", "--port", self.port, "--bind", "127.0.0.1", "--save", "",
-             "--dir", self.folder], stdout=subprocess.DEVNULL)
+             "--dir", self.folder, *words], stdout=subprocess.DEVNULL)
         for _ in range(100):
             if self.cli("PING").strip() == "PONG":
                 return
