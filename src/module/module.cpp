@@ -209,4 +209,11 @@ int RedisModule_OnLoad(weir::module::Context* context, weir::module::Text** text
     return weir::module::api_error;
   }
 }
+
+/// Refuses. A transaction that a client has queued names our commands by address, and the server
+/// would follow that into what is gone.
+int RedisModule_OnUnload(weir::module::Context* context) noexcept {
+  weir::module::api.Log(context, "warning", "the module stays until the server ends");
+  return weir::module::api_error;
+}
 }
