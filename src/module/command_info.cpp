@@ -26,7 +26,7 @@ constexpr std::uint64_t reads = key_read_only | key_access;
 constexpr std::uint64_t changes = key_read_write | key_access | key_update;
 
 using Specs = std::array<KeySpec, 2>;  // the last one ends the list
-constexpr Specs of_use[] = {{first(reads)}, {first(changes)}, {counted(changes)}};
+constexpr Specs of_use[] = {{first(reads)}, {first(changes)}, {first(changes)}, {counted(changes)}};
 
 }  // namespace
 

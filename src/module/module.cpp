@@ -122,15 +122,15 @@ constexpr Command commands[] = {
      {"Takes from several keys, all or none.", -4, take_all_arguments}},
     {"WEIR.CANCEL",
      entry<cancel>,
-     KeyUse::changes_first,
+     KeyUse::gives_back_first,
      {"Gives a grant back before its instant.", 4, cancel_arguments}},
     {"WEIR.REFUND",
      entry<refund>,
-     KeyUse::changes_first,
+     KeyUse::gives_back_first,
      {"Gives back units that were taken but not used.", -4, refund_arguments}},
     {"WEIR.RESET",
      entry<reset>,
-     KeyUse::changes_first,
+     KeyUse::gives_back_first,
      {"Forgets what a key has used.", 3, reset_arguments}},
     {"WEIR.ENTER",
      entry<enter>,
@@ -138,7 +138,7 @@ constexpr Command commands[] = {
      {"Takes a permit to be inside, under a lease.", -3, enter_arguments}},
     {"WEIR.LEAVE",
      entry<leave>,
-     KeyUse::changes_first,
+     KeyUse::gives_back_first,
      {"Gives a permit back.", 4, permit_arguments}},
     {"WEIR.RENEW",
      entry<renew>,
@@ -149,6 +149,7 @@ constexpr Command commands[] = {
 const char* flags_of(KeyUse use) noexcept {
   switch (use) {
     case KeyUse::reads_first: return "readonly fast";
+    case KeyUse::gives_back_first: return "write fast";  // also where memory has run out
     case KeyUse::changes_first: return "write deny-oom fast";
     case KeyUse::changes_counted: return "write deny-oom fast getkeys-api";
   }

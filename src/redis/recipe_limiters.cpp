@@ -22,8 +22,8 @@ constexpr Cost longest_log = 100'000;
 constexpr Span retry_after = std::chrono::seconds{1};
 
 void check(const char* recipe, const RecipePolicy& policy) {
-  if (policy.deadline <= std::chrono::nanoseconds{0}) {
-    refuse_settings(recipe, {"policy.deadline", "more than 0"});
+  if (policy.deadline <= std::chrono::nanoseconds{0} || policy.deadline > std::chrono::hours{1}) {
+    refuse_settings(recipe, {"policy.deadline", "more than 0, at most an hour"});
   }
   if (policy.without_store == WithoutStore::share) {
     refuse_settings(recipe, {"policy.without_store", "open or closed"});

@@ -89,6 +89,8 @@ class SharedRate::Body final : public Alarm, public std::enable_shared_from_this
     send(request, [body = shared_from_this(), number = request.asked](StoreReply&& reply) {
       body->hear(number, std::move(reply));
     });
+    lock.lock();
+    if (ended_) return {};  // by what a store ran within ask()
     return again_at;
   }
 

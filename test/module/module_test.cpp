@@ -151,9 +151,9 @@ TEST_F(Module, EveryCommandSaysWhatItDoes) {
               testing::UnorderedElementsAre(
                   "CL.THROTTLE: write deny-oom fast", "WEIR.TAKE: write deny-oom fast",
                   "WEIR.PEEK: readonly fast", "WEIR.TAKEALL: write deny-oom fast getkeys-api",
-                  "WEIR.CANCEL: write deny-oom fast", "WEIR.REFUND: write deny-oom fast",
-                  "WEIR.RESET: write deny-oom fast", "WEIR.ENTER: write deny-oom fast",
-                  "WEIR.LEAVE: write deny-oom fast", "WEIR.RENEW: write deny-oom fast"));
+                  "WEIR.CANCEL: write fast", "WEIR.REFUND: write fast", "WEIR.RESET: write fast",
+                  "WEIR.ENTER: write deny-oom fast", "WEIR.LEAVE: write fast",
+                  "WEIR.RENEW: write deny-oom fast"));
 }
 
 TEST_F(Module, TakeAllTakesFromAllKeysOrNone) {

@@ -26,7 +26,8 @@ struct ShareBucket {
   }
   /// Requires that it has not ended.
   Outcome try_acquire(Cost cost, SteadyInstant now) {
-    if (cost > 0) asked_.fetch_add(cost, std::memory_order_relaxed);
+    // What the whole could not grant either is no demand.
+    if (cost > 0 && cost <= burst_) asked_.fetch_add(cost, std::memory_order_relaxed);
     return bucket_.try_acquire(cost, now);
   }
 
