@@ -158,7 +158,7 @@ void ask_to_take_all(CommandContext& context, std::span<const Claim> claims,
 /// exactly one reply. Where the store does not say how much, the reply is an error.
 template <typename Here, typename There, typename Tell>
 void ask_to_give_back(CommandContext& context, wire::ReplyWriter& reply, const Here& here,
-                      const There& there, const Tell& tell) {
+                      const There& there, Tell tell) {
   if (!context.service.store) {
     return tell(static_cast<WorkerContext&>(context), here(context.service.table), reply);
   }
