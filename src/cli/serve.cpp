@@ -21,7 +21,6 @@ constexpr std::string_view help =
     R"(A limiter that any Redis client can use: CL.THROTTLE and the WEIR commands.
 
 Examples:
-  weir serve
   weir serve --limit login='5/1m' --limit api='100/s burst 200 & 10k/1d'
   weir serve --resp unix:/run/weir.sock --resp 10.0.0.5:7379 --password-file pw
 
@@ -37,7 +36,7 @@ Usage: weir serve [OPTION...]
   --tls-client-ca FILE   TLS clients must show a certificate that it signed
   --threads N            worker threads, 1 to 1024 (one for each processor)
   --store URL            states lie in a Redis that servers share: redis://HOST
-  --help-store           how it is reached, and what holds while it does not answer
+  --help-store           how it is reached, and what holds while it is gone
   --max-keys N           states kept (1M); above it, new keys share states
   --max-memory BYTES     for states, as 512M; above it, new keys share states
   --snapshot FILE        states outlive the server in it
@@ -47,8 +46,7 @@ Usage: weir serve [OPTION...]
   --log-level LEVEL      info (unless said), warning, error or off
 
 Listens on this machine alone unless told otherwise. SIGHUP reads the password
-and the certificates again; these also when they change.
-SIGTERM or Ctrl-C answers what has arrived, closes and ends; twice: at once.
+and certificates again. SIGTERM or Ctrl-C answers what has arrived and ends.
 Exit codes: 0 stopped when asked; 2 bad usage, input, address or file.
 )";
 
