@@ -33,7 +33,9 @@ inline constexpr int option_no_implicit_signal = 1 << 1;
 
 using Entry = int (*)(Context*, Text**, int) noexcept;
 
-/// The functions, in the words of the API; null where the server is too old to have one.
+// NOLINTBEGIN(readability-identifier-naming): the words of the API.
+
+/// The functions; null where the server is too old to have one.
 struct Api {
   int (*CreateCommand)(Context*, const char* name, Entry, const char* flags, int first, int last,
                        int step);
@@ -75,6 +77,8 @@ struct Api {
   int (*SetCommandInfo)(CommandHandle*, const CommandInfo*);
   int (*SetCommandACLCategories)(CommandHandle*, const char* categories);
 };
+
+// NOLINTEND(readability-identifier-naming)
 
 /// Finds the functions; false where one is missing that this module cannot do without. Before that
 /// none may be called.

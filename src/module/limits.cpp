@@ -19,14 +19,14 @@ Expected<KnownLimit, std::string> Limits::known(std::string_view text) {
   return KnownLimit{std::move(limit), std::move(name), slack};
 }
 
-std::string Limits::add(std::string_view name, std::string_view text) {
-  auto made = known(text);
+std::string Limits::add(const Naming& wanted) {
+  auto made = known(wanted.limit);
   if (!made) return made.error();
   KnownLimit limit = std::move(made).value();
-  limit.name = "@" + std::string(name);
+  limit.name = "@" + std::string(wanted.name);
   std::string key = limit.name;
   const bool added = named_.try_emplace(std::move(key), std::move(limit)).second;
-  return added ? "" : "limit '" + std::string(name) + "' is named twice";
+  return added ? "" : "limit '" + std::string(wanted.name) + "' is named twice";
 }
 
 Expected<const KnownLimit*, std::string> Limits::find(std::string_view text) {

@@ -23,8 +23,12 @@ class Limits {
  public:
   static constexpr std::size_t most_unnamed = 10'000;
 
+  struct Naming {
+    std::string_view name;
+    std::string_view limit;
+  };
   /// Names a limit, once: "@name" means it from then on. Why not, or empty.
-  std::string add(std::string_view name, std::string_view text);
+  std::string add(const Naming& wanted);
 
   /// A command begins: what find() gave before may be forgotten.
   void begin() {

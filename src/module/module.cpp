@@ -48,10 +48,10 @@ void run(Run handler, Context* context, std::span<Text* const> texts, Asked aske
 }
 
 /// Nothing is thrown into the server. What can be is the want of memory, before a reply begins.
-template <Run handler, Asked asked = Asked::to_run>
+template <Run Handler, Asked Why = Asked::to_run>
 int entry(Context* context, Text** texts, int count) noexcept {
   try {
-    run(handler, context, {texts, static_cast<std::size_t>(count)}, asked);
+    run(Handler, context, {texts, static_cast<std::size_t>(count)}, Why);
   } catch (...) {
     api.ReplyWithError(context, "ERR weir: out of memory");
   }
@@ -178,7 +178,7 @@ bool add_limits(Context* context, std::span<Text* const> texts) {
       api.Log(context, "warning", "expected NAME=LIMIT, as in login=5/1m");
       return false;
     }
-    const std::string wrong = limits().add(word.substr(0, equals), word.substr(equals + 1));
+    const std::string wrong = limits().add({word.substr(0, equals), word.substr(equals + 1)});
     if (!wrong.empty()) {
       api.Log(context, "warning", "%s", wrong.c_str());
       return false;
@@ -199,6 +199,7 @@ bool load(Context* context, std::span<Text* const> texts) {
 }  // namespace weir::module
 
 extern "C" {
+// NOLINTBEGIN(readability-identifier-naming): the server looks for these names.
 
 int RedisModule_OnLoad(weir::module::Context* context, weir::module::Text** texts,
                        int count) noexcept {
@@ -217,4 +218,6 @@ int RedisModule_OnUnload(weir::module::Context* context) noexcept {
   weir::module::api.Log(context, "warning", "the module stays until the server ends");
   return weir::module::api_error;
 }
+
+// NOLINTEND(readability-identifier-naming)
 }

@@ -43,9 +43,9 @@ StoreLimit LimitBook::of(const Subject& subject) {
     const auto known = known_.find(subject.rule->id);
     if (known != known_.end()) return known->second;
   }
-  const StoreLimit made{config_text(limit),   machine_letter(limit),
-                        limit.terms().size(), Limit::Machine::capacity(limit.config()),
-                        denials_hold(limit),  leasable(limit)};
+  StoreLimit made{config_text(limit),   machine_letter(limit),
+                  limit.terms().size(), Limit::Machine::capacity(limit.config()),
+                  denials_hold(limit),  leasable(limit)};
   const std::unique_lock lock(mutex_);
   if (known_.size() == most_known) known_.clear();
   known_.emplace(subject.rule->id, made);

@@ -216,8 +216,9 @@ class RemoteTable::Body : public std::enable_shared_from_this<Body> {
       if (news.give_back == 0) return;
       give_back({{std::string(question.key), std::string(question.limit), news.give_back}});
     });
+    const Trouble trouble = told ? Trouble{} : told.error();
     if (!told) {
-      without_store(*asked, told.error());
+      without_store(*asked, trouble);
     } else if (!ahead) {
       tell(*asked, std::move(told).value(), Source::store);
     } else if (ended == Leases::Ended::granted) {
@@ -229,7 +230,6 @@ class RemoteTable::Body : public std::enable_shared_from_this<Body> {
       asked->alone = true;
       decide(asked);
     }
-    const Trouble trouble = told ? Trouble{} : told.error();
     for (const Leases::Waiting& one : news.waiting) one(ended, trouble);
   }
 

@@ -9,11 +9,11 @@ namespace weir::server {
 using redis::StoreCall;
 using redis::StoreReply;
 
-thread_local WorkerStores::Member* WorkerStores::here_ = nullptr;
+thread_local WorkerStores::Member* WorkerStores::here = nullptr;
 
 std::function<void()> WorkerStores::add(boost::asio::io_context& loop, WorkerMetrics& metrics) {
   members_.push_back(std::make_unique<Member>(loop, metrics, access_));
-  return [member = members_.back().get()] { here_ = member; };
+  return [member = members_.back().get()] { here = member; };
 }
 
 void WorkerStores::ask_over(Member& member, const StoreCall& call, Then&& then) {
@@ -26,7 +26,7 @@ void WorkerStores::ask_over(Member& member, const StoreCall& call, Then&& then) 
 }
 
 void WorkerStores::ask(const StoreCall& call, Then then) {
-  if (here_) return ask_over(*here_, call, std::move(then));
+  if (here) return ask_over(*here, call, std::move(then));
   Member& first = *members_.front();
   boost::asio::post(first.loop, [&first, then = std::move(then), route = std::string(call.route),
                                  words =

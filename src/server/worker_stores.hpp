@@ -40,7 +40,7 @@ class WorkerStores final : public redis::Store {
   };
   static void ask_over(Member& member, const redis::StoreCall& call, Then&& then);
 
-  static thread_local Member* here_;
+  static thread_local Member* here;
 
   redis::Access access_;
   std::vector<std::unique_ptr<Member>> members_;
