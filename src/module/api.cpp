@@ -36,7 +36,6 @@ bool load_api(Context* context) noexcept {
   WEIR_NEEDED(Replicate);
   WEIR_NEEDED(IsKeysPositionRequest);
   WEIR_NEEDED(KeyAtPos);
-  WEIR_NEEDED(WrongArity);
   WEIR_NEEDED(ReplyWithError);
   WEIR_NEEDED(ReplyWithLongLong);
   WEIR_NEEDED(ReplyWithArray);

@@ -63,7 +63,6 @@ struct Api {
   int (*IsKeysPositionRequest)(Context*);
   void (*KeyAtPos)(Context*, int);
 
-  int (*WrongArity)(Context*);
   int (*ReplyWithError)(Context*, const char*);
   int (*ReplyWithLongLong)(Context*, long long);
   int (*ReplyWithArray)(Context*, long);

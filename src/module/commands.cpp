@@ -8,6 +8,7 @@
 #include "module/kept_state.hpp"
 #include "redis/grant_token.hpp"
 #include "weir/algorithm/joint.hpp"
+#include "wire/decision_fields.hpp"
 #include "wire/limiter_command.hpp"
 
 namespace weir::module {
@@ -100,24 +101,6 @@ void keep(Places& places, Verdict verdict, Instant now) {
   }
 }
 
-void write_decision(const Decision& decision, Instant now, const Reply& reply) {
-  const auto field = [&](std::string_view name, std::int64_t value) {
-    reply.bulk(name);
-    reply.integer(value);
-  };
-  const Span until_ready =
-      decision.verdict == Verdict::impossible ? Span{-1} : decision.ready_at - now;
-  reply.bulk("verdict");
-  reply.bulk(name(decision.verdict));
-  field("limit", decision.limit);
-  field("remaining", decision.remaining);
-  field("retry_after_us", taken(decision.verdict) ? 0 : until_ready.count());
-  field("ready_after_us", taken(decision.verdict) ? until_ready.count() : -1);
-  field("reset_after_us", (decision.reset_at - now).count());
-}
-
-constexpr std::size_t decision_fields = 7;
-
 /// What CANCEL takes; none where nothing was taken. All grants of a store are given back all or
 /// nothing (decision 0012). Made before a reply begins, since it may want memory.
 std::optional<std::string> grant_text(const Place& place, const Decision& decision, Cost cost) {
@@ -194,8 +177,8 @@ void take(Call& call) {
   const auto places = decided(call, {&claim, 1}, read->patience, made);
   if (!places) return;
   const auto grant = grant_text(places->all[0], made.decision, read->cost);
-  call.reply.map(decision_fields);
-  write_decision(made.decision, call.now, call.reply);
+  call.reply.map(wire::decision_fields);
+  wire::write_decision(made.decision, call.now, call.reply);
   call.reply.bulk("grant");
   write_grant(grant, call.reply);
 }
@@ -208,8 +191,8 @@ void peek(Call& call) {
   if (!opened) return call.reply.error(opened.error());
   Places places = std::move(opened).value();
   const JointDecision made = peek_jointly<Machine>(places.all, {call.now, 0});
-  call.reply.map(decision_fields);
-  write_decision(made.decision, call.now, call.reply);
+  call.reply.map(wire::decision_fields);
+  wire::write_decision(made.decision, call.now, call.reply);
   call.reply.bulk("grant");
   call.reply.null();
 }
@@ -229,8 +212,8 @@ void take_all(Call& call) {
   for (std::size_t at = 0; at < count; ++at) {
     grants[at] = grant_text(places->claimed(at), made.decision, claims[at].cost);
   }
-  call.reply.map(decision_fields + 2);
-  write_decision(made.decision, call.now, call.reply);
+  call.reply.map(wire::decision_fields + 2);
+  wire::write_decision(made.decision, call.now, call.reply);
   call.reply.bulk("grant");
   if (taken(made.decision.verdict)) {
     call.reply.array(count);
@@ -305,8 +288,8 @@ void enter(Call& call) {
   const auto places = decided(call, {&claim, 1}, {}, made);
   if (!places) return;
   const Place& place = places->all[0];
-  call.reply.map(decision_fields + 1);
-  write_decision(made.decision, call.now, call.reply);
+  call.reply.map(wire::decision_fields + 1);
+  wire::write_decision(made.decision, call.now, call.reply);
   call.reply.bulk("permit");
   if (taken(made.decision.verdict) && read->weight > 0) {
     Grant grant;

@@ -48,8 +48,7 @@ std::string_view info_value(std::string_view info, std::string_view name) {
 }  // namespace
 
 const char* name(Handshake::Step step) noexcept {
-  constexpr const char* names[] = {"HELLO",    "AUTH", "CLIENT SETNAME", "SELECT",
-                                   "READONLY", "INFO", "FUNCTION LIST",  "done"};
+  constexpr const char* names[] = {"HELLO", "AUTH", "CLIENT SETNAME", "SELECT", "INFO", "done"};
   return names[static_cast<std::uint8_t>(step)];
 }
 
@@ -78,11 +77,7 @@ std::string Handshake::command() const {
       wire::write_request(out, {"CLIENT", "SETNAME", settings_.client_name});
       break;
     case Step::select: wire::write_request(out, {"SELECT", std::to_string(settings_.db)}); break;
-    case Step::read_only: wire::write_request(out, {"READONLY"}); break;
     case Step::info: wire::write_request(out, {"INFO", "server"}); break;
-    case Step::function_list:
-      wire::write_request(out, {"FUNCTION", "LIST", "LIBRARYNAME", settings_.library});
-      break;
     case Step::done: break;
   }
   return out;
@@ -94,9 +89,7 @@ bool Handshake::wants(Step step) const noexcept {
     case Step::auth: return old && !settings_.password.empty();
     case Step::set_name: return !settings_.client_name.empty();
     case Step::select: return settings_.db != 0;
-    case Step::read_only: return settings_.reads_replica;
     case Step::info: return old;
-    case Step::function_list: return !settings_.library.empty();
     case Step::hello:
     case Step::done: break;
   }
@@ -115,7 +108,6 @@ void Handshake::hear(const Reply& reply) {
   switch (step_) {
     case Step::hello: hear_hello(reply); break;
     case Step::info: hear_info(reply); break;
-    case Step::function_list: hear_function_list(reply); break;
     case Step::set_name: break;  // a courtesy, that an ACL may forbid
     default:
       if (refused || reply.text != "OK") fail(reply);
@@ -151,19 +143,6 @@ void Handshake::hear_info(const Reply& reply) {
   }
   facts_.mode = mode_of(info_value(reply.text, "redis_mode"));
   facts_.version = in_one_line(info_value(reply.text, "redis_version").substr(0, longest_version));
-}
-
-void Handshake::hear_function_list(const Reply& reply) {
-  if (reply.type == ReplyType::error) {
-    const ErrorKind kind = kind_of(reply.text);
-    const bool not_for_us = kind == ErrorKind::unknown_command ||
-                            kind == ErrorKind::no_permission || kind == ErrorKind::other;
-    if (!not_for_us) fail(reply);
-    return;
-  }
-  if (reply.type != ReplyType::array) return fail(reply);
-  facts_.library =
-      reply.elements.empty() ? ServerFacts::Library::missing : ServerFacts::Library::loaded;
 }
 
 void Handshake::fail(const Reply& reply) {

@@ -15,30 +15,24 @@ struct ServerFacts {
   enum class Protocol : std::uint8_t { resp2 = 2, resp3 = 3 };
   enum class Mode : std::uint8_t { unknown, standalone, cluster, sentinel };
   enum class Role : std::uint8_t { unknown, master, replica };
-  enum class Library : std::uint8_t {
-    unsupported,  ///< it has no functions, or not for us: scripts are the way
-    missing,      ///< it has functions, and not this library
-    loaded,
-  };
 
   Protocol protocol = Protocol::resp2;
   Mode mode = Mode::unknown;
   Role role = Role::unknown;  ///< when it was asked; only told by RESP3
   std::string version{};      ///< "7.0.15"; empty where it was not told; at most 64 bytes
   bool module = false;        ///< it has a module named `weir`
-  Library library = Library::unsupported;
 
   bool operator==(const ServerFacts&) const = default;
 };
 
 /// Says hello, and asks, one command after the other: HELLO 3 with the password, else AUTH and
-/// RESP2; CLIENT SETNAME, which may fail; SELECT; READONLY; INFO where HELLO told nothing; FUNCTION
-/// LIST, whose refusal means that functions are not for us.
+/// RESP2; CLIENT SETNAME, which may fail; SELECT; INFO where HELLO told nothing. Which scripts
+/// there are the first call shows (ScriptCaller).
 ///
 ///   auto handshake = Handshake(settings);
 ///   send handshake.command(); handshake.hear(reply); until it is done() or has an error()
 ///
-/// Bound    seven commands
+/// Bound    five commands
 /// Threads  one at a time
 /// Errors   error() names the step and what the server said of it
 class Handshake {
@@ -48,9 +42,7 @@ class Handshake {
     auth,
     set_name,
     select,
-    read_only,
     info,
-    function_list,
     done,
   };
 
@@ -58,9 +50,7 @@ class Handshake {
     std::string user{};      ///< empty: `default`
     std::string password{};  ///< empty: none is sent
     std::string client_name = "weir";
-    std::string library{};  ///< of functions, to be looked for; empty: not asked
     std::int32_t db = 0;
-    bool reads_replica = false;  ///< READONLY: a replica in a cluster answers reads
   };
 
   struct Error {
@@ -91,7 +81,6 @@ class Handshake {
   void advance() noexcept;
   void hear_hello(const wire::Reply& reply);
   void hear_info(const wire::Reply& reply);
-  void hear_function_list(const wire::Reply& reply);
   void fail(const wire::Reply& reply);
 
   Settings settings_;

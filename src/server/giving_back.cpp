@@ -65,8 +65,7 @@ void refund(CommandContext& context, const Arguments& arguments, ReplyWriter& re
   Service& service = context.service;
   const SpentIds::Id id{rule->id, read->key, read->id.value_or("")};
   if (read->id && !service.spent_ids.spend(id)) return reply.integer(0);
-  // More than the capacity is never owed to one key.
-  const Cost units = std::min(read->units, Limit::Machine::capacity(rule->limit.config()));
+  const Cost units = read->units;
   const Subject subject{rule, read->key};
   ask_to_give_back(
       context, reply, [&](Table& table) { return table.refund(subject, context.now, units); },

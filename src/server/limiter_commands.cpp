@@ -7,6 +7,7 @@
 #include "server/giving_back.hpp"
 #include "server/limiter_arguments.hpp"
 #include "weir/algorithm/redis_cell.hpp"
+#include "wire/decision_fields.hpp"
 #include "wire/limiter_command.hpp"
 
 namespace weir::server {
@@ -72,30 +73,11 @@ std::optional<std::uint64_t> fetch_throttled(const CommandContext& context,
   return context.service.table.prefetch({&context.service.rules.redis_cell(), arguments[1]});
 }
 
-/// The fields that every decision has. Requires the map to be announced, the rest to follow.
-void write_decision(const Decision& decision, Instant now, ReplyWriter& reply) {
-  const auto field = [&](std::string_view name, std::int64_t value) {
-    reply.bulk(name);
-    reply.integer(value);
-  };
-  const Span until_ready =
-      decision.verdict == Verdict::impossible ? Span{-1} : decision.ready_at - now;
-  reply.bulk("verdict");
-  reply.bulk(name(decision.verdict));
-  field("limit", decision.limit);
-  field("remaining", decision.remaining);
-  field("retry_after_us", taken(decision.verdict) ? 0 : until_ready.count());
-  field("ready_after_us", taken(decision.verdict) ? until_ready.count() : -1);
-  field("reset_after_us", (decision.reset_at - now).count());
-}
-
-constexpr std::size_t decision_fields = 7;
-
 /// Announces the map of a decision that has so many fields of its own command.
 template <typename AnyDecided>
 void begin_map(const AnyDecided& decided, std::size_t more, ReplyWriter& reply) {
-  reply.map(decision_fields + more + (decided.source ? 1 : 0));
-  write_decision(decided.decision, decided.decided_at, reply);
+  reply.map(wire::decision_fields + more + (decided.source ? 1 : 0));
+  wire::write_decision(decided.decision, decided.decided_at, reply);
 }
 
 /// Who decided, where that is a question.

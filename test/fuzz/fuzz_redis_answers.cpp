@@ -42,7 +42,7 @@ void is_a_map(const weir::wire::Reply& reply) {
 
 /// Each reply answers whatever the handshake and the sentinels have just asked.
 void are_answers(const std::vector<weir::wire::Reply>& replies) {
-  Handshake handshake({.password = "p", .library = "l", .db = 1});
+  Handshake handshake({.password = "p", .db = 1});
   Sentinels sentinels({.nodes = {{"s", 1}, {"t", 2}}, .master = "m"});
   weir::SteadyInstant now{};
   for (const auto& reply : replies) {

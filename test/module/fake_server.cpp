@@ -162,9 +162,6 @@ struct FakeServer::Functions {
   static int IsKeysPositionRequest(Context*) { return here().asks_keys_ ? 1 : 0; }
   static void KeyAtPos(Context*, int position) { here().key_positions_.push_back(position); }
 
-  static int WrongArity(Context* context) {
-    return ReplyWithError(context, "ERR wrong number of arguments");
-  }
   static int ReplyWithError(Context*, const char* text) {
     here().add(of_type(wire::ReplyType::error, text));
     return api_ok;
@@ -205,22 +202,37 @@ struct FakeServer::Functions {
   {                                                                             \
     "RedisModule_" #name, { reinterpret_cast<Any>(&Functions::name), new_only } \
   }
-        WEIR_KNOWN(CreateCommand, false),     WEIR_KNOWN(SetModuleAttribs, false),
-        WEIR_KNOWN(IsModuleNameBusy, false),  WEIR_KNOWN(SetModuleOptions, false),
-        WEIR_KNOWN(GetContextFlags, false),   WEIR_KNOWN(Log, false),
-        WEIR_KNOWN(CreateString, false),      WEIR_KNOWN(FreeString, false),
-        WEIR_KNOWN(StringPtrLen, false),      WEIR_KNOWN(OpenKey, false),
-        WEIR_KNOWN(CloseKey, false),          WEIR_KNOWN(KeyType, false),
-        WEIR_KNOWN(StringDMA, false),         WEIR_KNOWN(StringTruncate, false),
-        WEIR_KNOWN(DeleteKey, false),         WEIR_KNOWN(SetExpire, false),
-        WEIR_KNOWN(SignalModifiedKey, false), WEIR_KNOWN(NotifyKeyspaceEvent, false),
-        WEIR_KNOWN(Replicate, false),         WEIR_KNOWN(IsKeysPositionRequest, false),
-        WEIR_KNOWN(KeyAtPos, false),          WEIR_KNOWN(WrongArity, false),
-        WEIR_KNOWN(ReplyWithError, false),    WEIR_KNOWN(ReplyWithLongLong, false),
-        WEIR_KNOWN(ReplyWithArray, false),    WEIR_KNOWN(ReplyWithStringBuffer, false),
-        WEIR_KNOWN(ReplyWithNull, false),     WEIR_KNOWN(SetAbsExpire, true),
-        WEIR_KNOWN(ReplyWithMap, true),       WEIR_KNOWN(GetCommand, true),
-        WEIR_KNOWN(SetCommandInfo, true),     WEIR_KNOWN(SetCommandACLCategories, true),
+        WEIR_KNOWN(CreateCommand, false),
+        WEIR_KNOWN(SetModuleAttribs, false),
+        WEIR_KNOWN(IsModuleNameBusy, false),
+        WEIR_KNOWN(SetModuleOptions, false),
+        WEIR_KNOWN(GetContextFlags, false),
+        WEIR_KNOWN(Log, false),
+        WEIR_KNOWN(CreateString, false),
+        WEIR_KNOWN(FreeString, false),
+        WEIR_KNOWN(StringPtrLen, false),
+        WEIR_KNOWN(OpenKey, false),
+        WEIR_KNOWN(CloseKey, false),
+        WEIR_KNOWN(KeyType, false),
+        WEIR_KNOWN(StringDMA, false),
+        WEIR_KNOWN(StringTruncate, false),
+        WEIR_KNOWN(DeleteKey, false),
+        WEIR_KNOWN(SetExpire, false),
+        WEIR_KNOWN(SignalModifiedKey, false),
+        WEIR_KNOWN(NotifyKeyspaceEvent, false),
+        WEIR_KNOWN(Replicate, false),
+        WEIR_KNOWN(IsKeysPositionRequest, false),
+        WEIR_KNOWN(KeyAtPos, false),
+        WEIR_KNOWN(ReplyWithError, false),
+        WEIR_KNOWN(ReplyWithLongLong, false),
+        WEIR_KNOWN(ReplyWithArray, false),
+        WEIR_KNOWN(ReplyWithStringBuffer, false),
+        WEIR_KNOWN(ReplyWithNull, false),
+        WEIR_KNOWN(SetAbsExpire, true),
+        WEIR_KNOWN(ReplyWithMap, true),
+        WEIR_KNOWN(GetCommand, true),
+        WEIR_KNOWN(SetCommandInfo, true),
+        WEIR_KNOWN(SetCommandACLCategories, true),
 #undef WEIR_KNOWN
     };
     const auto at = known.find(name);

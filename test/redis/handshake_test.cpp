@@ -15,7 +15,6 @@ namespace {
 using Step = Handshake::Step;
 using Mode = ServerFacts::Mode;
 using Role = ServerFacts::Role;
-using Library = ServerFacts::Library;
 
 constexpr const char* ok = "+OK\r\n";
 constexpr const char* hello3 =
@@ -71,17 +70,10 @@ TEST(RedisHandshake, ANewServerIsAskedNoMoreThanIsWanted) {
 }
 
 TEST(RedisHandshake, AllThatIsWantedIsSaidInOrder) {
-  Handshake handshake({.user = "limits",
-                       .password = "s3cret",
-                       .client_name = "edge",
-                       .library = "weir_1",
-                       .db = 3,
-                       .reads_replica = true});
-  EXPECT_EQ(talk(handshake, {hello3, ok, ok, ok, "*0\r\n"}),
-            (Words{"HELLO 3 AUTH limits s3cret", "CLIENT SETNAME edge", "SELECT 3", "READONLY",
-                   "FUNCTION LIST LIBRARYNAME weir_1"}));
-  ASSERT_TRUE(handshake.done());
-  EXPECT_EQ(handshake.facts().library, Library::missing);
+  Handshake handshake({.user = "limits", .password = "s3cret", .client_name = "edge", .db = 3});
+  EXPECT_EQ(talk(handshake, {hello3, ok, ok}),
+            (Words{"HELLO 3 AUTH limits s3cret", "CLIENT SETNAME edge", "SELECT 3"}));
+  EXPECT_TRUE(handshake.done());
 }
 
 TEST(RedisHandshake, AnOldServerIsSpokenToAsItCan) {
@@ -102,8 +94,7 @@ TEST(RedisHandshake, AnOldServerIsSpokenToAsItCan) {
 
 TEST(RedisHandshake, AnErrorNamesItsStepAndWhatTheServerSaid) {
   const auto error_after = [](const std::vector<const char*>& replies) {
-    Handshake handshake(
-        {.password = "s3cret", .library = "weir_1", .db = 3, .reads_replica = true});
+    Handshake handshake({.password = "s3cret", .db = 3});
     talk(handshake, replies);
     return handshake.error().value_or(Handshake::Error{.step = Step::done});
   };
@@ -116,31 +107,13 @@ TEST(RedisHandshake, AnErrorNamesItsStepAndWhatTheServerSaid) {
   EXPECT_EQ(error_after({unknown, "-ERR invalid password\r\n"}),
             (Handshake::Error{Step::auth, ErrorKind::other, "ERR invalid password"}));
   EXPECT_EQ(error_after({hello3, ok, "-ERR DB index is out of range\r\n"}).step, Step::select);
-  EXPECT_EQ(error_after({hello3, ok, ok, "-ERR cluster support disabled\r\n"}).step,
-            Step::read_only);
-  EXPECT_EQ(error_after({hello3, ok, ok, ok, "-LOADING x\r\n"}).step, Step::function_list);
-  EXPECT_EQ(error_after({hello3, ok, ok, ok, ":1\r\n"}).step, Step::function_list);
-  EXPECT_EQ(error_after({unknown, ok, ok, ok, ok, "-NOAUTH x\r\n"}).step, Step::info);
+  EXPECT_EQ(error_after({unknown, ok, ok, ok, "-NOAUTH x\r\n"}).step, Step::info);
 }
 
 TEST(RedisHandshake, ANameThatIsForbiddenIsDoneWithout) {
   Handshake handshake({});
   talk(handshake, {hello3, "-NOPERM this user has no permissions\r\n"});
   EXPECT_TRUE(handshake.done());
-}
-
-TEST(RedisHandshake, FunctionsAreSeenOrDoneWithout) {
-  const auto library_after = [](const char* reply) {
-    Handshake handshake({.client_name = "", .library = "weir_1"});
-    talk(handshake, {hello3, reply});
-    EXPECT_TRUE(handshake.done()) << reply;
-    return handshake.facts().library;
-  };
-  EXPECT_EQ(library_after("*0\r\n"), Library::missing);
-  EXPECT_EQ(library_after("*1\r\n%1\r\n+library_name\r\n+weir_1\r\n"), Library::loaded);
-  EXPECT_EQ(library_after(unknown), Library::unsupported);
-  EXPECT_EQ(library_after("-NOPERM x\r\n"), Library::unsupported);
-  EXPECT_EQ(library_after("-ERR unknown subcommand\r\n"), Library::unsupported);
 }
 
 TEST(RedisHandshake, AModuleIsSeen) {
@@ -167,7 +140,7 @@ TEST(RedisHandshake, WhatAServerSaysStaysShortAndInOneLine) {
   EXPECT_EQ(handshake.error()->message, std::string(200, '?'));
 }
 
-// Whatever a server answers, it ends within the seven commands that are stated.
+// Whatever a server answers, it ends within the five commands that are stated.
 TEST(RedisHandshakeLaw, NoServerIsSpokenToForEver) {
   const char* const replies[] = {ok,       hello3,          unknown,         info,
                                  "*0\r\n", "_\r\n",         "-NOPERM x\r\n", "-ERR x\r\n",
@@ -176,12 +149,10 @@ TEST(RedisHandshakeLaw, NoServerIsSpokenToForEver) {
   int done = 0;
   for (int round = 0; round < 20'000; ++round) {
     Handshake handshake({.password = random() % 2 == 0 ? "" : "s3cret",
-                         .library = random() % 2 == 0 ? "" : "weir_1",
-                         .db = static_cast<std::int32_t>(random() % 2),
-                         .reads_replica = random() % 2 == 0});
+                         .db = static_cast<std::int32_t>(random() % 2)});
     int commands = 0;
     while (!handshake.command().empty()) {
-      ASSERT_LE(++commands, 7);
+      ASSERT_LE(++commands, 5);
       handshake.hear(read(random() % 2 == 0 ? ok : replies[random() % std::size(replies)]));
     }
     EXPECT_NE(handshake.done(), handshake.error().has_value());

@@ -132,7 +132,7 @@ TEST(RedisMachinesAgainstRedis, AClustersMapIsRead) {
   EXPECT_EQ(map->master_of(slot_of("foo")), nullptr);
   // It does not know its own address yet, and leaves it out.
   EXPECT_EQ(*map->master_of(0), asked);
-  const Handshake handshake = client.shake({.reads_replica = true});
+  const Handshake handshake = client.shake({});
   ASSERT_TRUE(handshake.done());
   EXPECT_EQ(handshake.facts().mode, ServerFacts::Mode::cluster);
 }
@@ -236,23 +236,15 @@ TEST(RedisMachinesAgainstRedis, AServerInALongScriptSaysThatItIsBusy) {
 
 TEST(RedisMachinesAgainstRedis, AHandshakeFindsOutWhatTheServerIs) {
   const wire::RedisServer server;
-  const Handshake first = Client(server).shake({.library = "weir_1", .db = 3});
+  const Handshake first = Client(server).shake({.db = 3});
   ASSERT_TRUE(first.done()) << first.error()->message;
   EXPECT_EQ(first.facts().protocol, ServerFacts::Protocol::resp3);
   EXPECT_EQ(first.facts().mode, ServerFacts::Mode::standalone);
   EXPECT_EQ(first.facts().role, ServerFacts::Role::master);
-  EXPECT_EQ(first.facts().library, ServerFacts::Library::missing);
   EXPECT_FALSE(first.facts().version.empty());
   EXPECT_FALSE(first.facts().module);
   Client client(server);
-  EXPECT_EQ(client
-                .ask({"FUNCTION", "LOAD",
-                      "#!lua name=weir_1\nredis.register_function('f', function() return 1 end)"})
-                .text,
-            "weir_1");
-  EXPECT_EQ(client.shake({.library = "weir_1"}).facts().library, ServerFacts::Library::loaded);
   EXPECT_EQ(client.shake({.db = 999}).error()->step, Handshake::Step::select);
-  EXPECT_EQ(client.shake({.reads_replica = true}).error()->step, Handshake::Step::read_only);
 }
 
 TEST(RedisMachinesAgainstRedis, APasswordIsSaidInEitherDialect) {

@@ -283,6 +283,19 @@ TEST(WeirRefund, GivesBackNoMoreThanIsOwed) {
   EXPECT_EQ(number(server.run("WEIR.PEEK a 5/1s"), "remaining"), 5);
 }
 
+TEST(WeirRefund, GivesEachTermWhatItIsOwedThoughAnotherHasLessRoom) {
+  CommandRunner server;
+  const auto take = [&] { return text(server.run("WEIR.TAKE a '3/1s & 6/1h' COST 3"), "verdict"); };
+  EXPECT_EQ(take(), "granted");
+  server.now += std::chrono::seconds(1);
+  EXPECT_EQ(take(), "granted");
+  server.now += std::chrono::seconds(1);
+  server.run("WEIR.REFUND a '3/1s & 6/1h' 6");
+  EXPECT_EQ(take(), "granted");
+  server.now += std::chrono::seconds(1);
+  EXPECT_EQ(take(), "granted") << "six were given back under 6/1h, and not the three of 3/1s";
+}
+
 TEST(WeirRefund, SpendsAnIdOnceForEachKeyAndLimit) {
   CommandRunner server;
   server.run("WEIR.TAKE a 5/1s COST 4");
