@@ -30,10 +30,12 @@ MAY_INCLUDE = {
     "local": ("vocabulary", "algorithm", "overload", "limit"),
     "weir": ("vocabulary", "algorithm", "overload", "limit", "local"),
     "wire": ("vocabulary",),
+    "http": ("vocabulary", "algorithm", "limit", "local"),
+    "gateway": ("vocabulary", "algorithm", "limit", "local", "http"),
     "redis": ("vocabulary", "algorithm", "overload", "limit", "local", "wire"),
     "module": ("vocabulary", "algorithm", "limit", "wire", "redis"),
-    "server": ("vocabulary", "algorithm", "limit", "local", "wire", "redis"),
-    "cli": ("vocabulary", "algorithm", "overload", "limit", "wire", "redis", "server"),
+    "server": ("vocabulary", "algorithm", "limit", "local", "http", "gateway", "wire", "redis"),
+    "cli": ("vocabulary", "algorithm", "overload", "limit", "gateway", "wire", "redis", "server"),
 }
 
 # Only these name other people's libraries and the operating system ...
@@ -143,7 +145,7 @@ BANS = (
     Ban(r"_clock::now\s*\(", "the time that the host tells",
         where=("include/weir/algorithm/", "include/weir/overload/", "include/weir/limit.hpp",
                "include/weir/vocabulary.hpp", "include/weir/steady_instant.hpp",
-               "src/limit/", "src/wire/")),
+               "include/weir/http/", "src/limit/", "src/gateway/", "src/wire/")),
     Ban(r"\b(sleep_for|sleep_until|usleep|nanosleep)\s*\(|" + _NOT_A_MEMBER + r"sleep\s*\(",
         "manual time; only a test of a real server may sleep",
         where=("test/",), but_not=("test/server/", "test/model/", "test/fault/store/",
