@@ -1,12 +1,12 @@
 #include "cli/command_line.hpp"
 
 #include <algorithm>
-#include <numeric>
 #include <ostream>
-#include <utility>
+#include <string_view>
 
 #include "cli/input.hpp"
 #include "cli/program_help.hpp"
+#include "gateway/suggestion.hpp"
 
 namespace weir::cli {
 namespace {
@@ -37,38 +37,10 @@ std::string help_of_program(const std::vector<Verb>& verbs) {
          "\nExit codes: " + std::string(program_exit_codes) + "\n";
 }
 
-struct Spelling {
-  std::string_view given;
-  std::string_view known;
-};
-
-/// How many letters must be put in, left out or changed.
-std::size_t distance(const Spelling& words) {
-  const std::size_t columns = words.known.size() + 1;
-  std::vector<std::size_t> row(columns);
-  std::iota(row.begin(), row.end(), std::size_t{0});
-  for (std::size_t i = 1; i <= words.given.size(); ++i) {
-    const std::vector<std::size_t> last = std::exchange(row, std::vector<std::size_t>(columns, i));
-    for (std::size_t j = 1; j < columns; ++j) {
-      const std::size_t change = words.given[i - 1] == words.known[j - 1] ? 0 : 1;
-      row[j] = std::min({row[j - 1] + 1, last[j] + 1, last[j - 1] + change});
-    }
-  }
-  return row.back();
-}
-
-/// "; did you mean 'x'?" where one of the names is near, else nothing.
-std::string suggestion(const std::string& given, const std::vector<std::string>& names) {
-  const std::string* nearest = nullptr;
-  std::size_t least = std::min<std::size_t>(3, given.size() / 2 + 1);
-  for (const std::string& known : names) {
-    const std::size_t steps = distance({.given = given, .known = known});
-    if (steps < least) {
-      least = steps;
-      nearest = &known;
-    }
-  }
-  return nearest ? "; did you mean '" + *nearest + "'?" : "";
+/// Of words of our own and what was written instead of one.
+std::string suggestion(std::string_view given, const std::vector<std::string>& names) {
+  const std::vector<std::string_view> known(names.begin(), names.end());
+  return gateway::suggestion(given, known);
 }
 
 std::vector<std::string> option_names(const CLI::App& command) {
