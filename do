@@ -8,7 +8,7 @@ cd -- "$root"
 jobs=$(nproc)
 
 build_packages=(g++ cmake ninja-build ccache libboost1.81-dev libcli11-dev libspdlog-dev libfmt-dev
-  libssl-dev)
+  libssl-dev libyaml-cpp-dev)
 bench_packages=(libbenchmark-dev)
 test_packages=(libgtest-dev libgmock-dev librapidcheck-dev redis-server redis-tools libhiredis-dev
   liblua5.1-0-dev python3 python3-redis python3-venv openssl clang-14 libclang-rt-14-dev curl

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -34,6 +35,11 @@ class Pattern {
 
   Kind kind() const noexcept;
   bool matches(std::string_view text) const noexcept;
+  /// The one text that matches, where there is no star.
+  std::optional<std::string_view> only_match() const noexcept {
+    return pieces_.size() == 1 ? std::optional<std::string_view>(pieces_.front().text)
+                               : std::nullopt;
+  }
 
  private:
   /// The literal text between two stars.

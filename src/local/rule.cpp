@@ -23,13 +23,15 @@ std::size_t column_of(std::string_view text, std::string_view word) {
 
 Rules::Rules() : redis_cell_(keep("CL.THROTTLE", Limit::parse("1/s").value(), false)) {}
 
-const Rule* Rules::keep(std::string_view name, Limit limit, bool named) {
+const Rule* Rules::keep(std::string_view name, Limit limit, bool named, const Rule* first) {
   const auto id = static_cast<std::uint32_t>(rules_.size());
-  auto rule = std::make_unique<const Rule>(Rule{id, std::string(name), std::move(limit), named});
+  auto made = std::make_unique<Rule>(Rule{id, std::string(name), std::move(limit), named});
+  if (first) made->family = first->family;
+  std::unique_ptr<const Rule> rule = std::move(made);
   const Rule* const kept = rule.get();
   rules_.push_back(std::move(rule));
   try {
-    by_name_.emplace((named ? "@" : "") + std::string(name), kept);
+    by_name_[(named ? "@" : "") + std::string(name)] = kept;
   } catch (...) {
     rules_.pop_back();
     throw;
@@ -49,7 +51,34 @@ Expected<const Rule*, LimitError> Rules::add(Naming wanted) {
   if (by_name_.contains("@" + std::string(name))) {
     return LimitError{1, "the name '" + std::string(name) + "' is taken by another limit"};
   }
-  return keep(name, std::move(limit).value(), true);
+  named_.reserve(named_.size() + 1);
+  const Rule* const kept = keep(name, std::move(limit).value(), true);
+  named_.push_back(kept);
+  return kept;
+}
+
+Expected<const Rule*, LimitError> Rules::follow(std::string_view name, const Limit& limit) {
+  if (name.size() > longest_following_name) {
+    return LimitError{
+        1, "a rule's name is longer than " + std::to_string(longest_following_name) + " bytes"};
+  }
+  const std::lock_guard lock(mutex_);
+  Followers& family = followers_.try_emplace(std::string(name)).first->second;
+  const auto same =
+      std::ranges::find_if(family, [&](const Rule* rule) { return rule->limit == limit; });
+  if (same != family.end()) {
+    by_name_.find("@" + std::string(name))->second = *same;
+    return *same;
+  }
+  if (following_ == most_following) {
+    return LimitError{1, "rule files have brought a million limits since the start; restart"};
+  }
+  family.reserve(family.size() + 1);
+  const Rule* const first = family.empty() ? nullptr : family.front();
+  const Rule* const kept = keep(name, limit, true, first);
+  family.push_back(kept);
+  ++following_;
+  return kept;
 }
 
 Expected<const Rule*, LimitError> Rules::find(std::string_view text) {
@@ -79,11 +108,7 @@ Expected<const Rule*, LimitError> Rules::find(std::string_view text) {
 
 std::vector<const Rule*> Rules::named() const {
   const std::lock_guard lock(mutex_);
-  std::vector<const Rule*> found;
-  for (const auto& rule : rules_) {
-    if (rule->named) found.push_back(rule.get());
-  }
-  return found;
+  return named_;
 }
 
 std::size_t Rules::size() const {

@@ -31,8 +31,10 @@ struct Rule {
 /// Errors   add() and find() say why a text is no rule
 class Rules {
  public:
-  /// Unnamed rules come with requests, so they are bounded.
+  /// Unnamed rules come with requests, so they are bounded; so are those that follow others.
   static constexpr std::size_t most_unnamed = 10'000;
+  static constexpr std::size_t most_following = 1'000'000;
+  static constexpr std::size_t longest_following_name = 2'048;
 
   Rules();
 
@@ -45,23 +47,33 @@ class Rules {
   /// limit that starts full.
   Expected<const Rule*, LimitError> add(Naming wanted);
 
+  /// The rule of a name that may come to stand for other limits: the one that it had with this
+  /// limit before, else a new one of the same family. Requires a limit that starts full, and a name
+  /// that holds a '/', which those of add() do not. From then on "@name" means this rule.
+  Expected<const Rule*, LimitError> follow(std::string_view name, const Limit& limit);
+
   /// The rule that a request means: "@name", or a limit's text.
   Expected<const Rule*, LimitError> find(std::string_view text);
 
   /// The rule of every CL.THROTTLE key: parameters come with each call.
   const Rule& redis_cell() const noexcept { return *redis_cell_; }
 
-  /// All rules that the operator named, in their order.
+  /// All rules of add(), in their order.
   std::vector<const Rule*> named() const;
 
   std::size_t size() const;
 
  private:
-  const Rule* keep(std::string_view name, Limit limit, bool named);
+  const Rule* keep(std::string_view name, Limit limit, bool named, const Rule* first = nullptr);
+
+  using Followers = std::vector<const Rule*>;
 
   mutable std::mutex mutex_;
   std::vector<std::unique_ptr<const Rule>> rules_;
   std::map<std::string, const Rule*, std::less<>> by_name_;  ///< "@login" or a canonical text
+  std::vector<const Rule*> named_;
+  std::map<std::string, Followers, std::less<>> followers_;  ///< by name; one for each limit
+  std::size_t following_ = 0;
   std::size_t unnamed_ = 0;
   const Rule* redis_cell_;
 };

@@ -1,0 +1,283 @@
+#include "gateway/rule_file.hpp"
+
+#include <algorithm>
+#include <set>
+
+#include "gateway/fields.hpp"
+#include "gateway/suggestion.hpp"
+#include "weir/duration.hpp"
+
+namespace weir::gateway {
+namespace {
+
+constexpr std::size_t most_rules = 100'000;
+constexpr Cost largest_cost = 1'000'000'000;
+
+[[noreturn]] void fail(const YamlNode& node, std::string message) {
+  throw FileError{node.at, std::move(message)};
+}
+
+/// A place within a single value: where it stands in one line, as written.
+Place within(const YamlNode& node, std::size_t column) {
+  return {node.at.line, node.at.column + (node.quoted ? 1 : 0) + column - 1};
+}
+
+/// Letters, digits, '_', '-', '.' and ':': what names a rule in a store, in metrics and in fields.
+const std::string& name_of(const YamlNode& node, std::string_view field) {
+  const std::string& text = text_of(node, field);
+  const bool good = !text.empty() && text.size() <= 64 && std::ranges::all_of(text, [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+           c == '-' || c == '.' || c == ':';
+  });
+  if (!good) {
+    fail(node, std::string(field) + " is '" + text.substr(0, 64) +
+                   "'; expected 1 to 64 letters, digits, '_', '-', '.' or ':'");
+  }
+  return text;
+}
+
+std::vector<Pattern> patterns_of(const YamlNode& node, std::string_view field) {
+  std::vector<Pattern> patterns;
+  for (const YamlNode* item : items_of(node)) {
+    auto pattern = Pattern::parse(text_of(*item, field));
+    if (!pattern) {
+      throw FileError{within(*item, pattern.error().column),
+                      std::string(field) + ": " + pattern.error().message};
+    }
+    patterns.push_back(std::move(pattern).value());
+  }
+  if (patterns.empty()) fail(node, std::string(field) + " is an empty list: nothing would match");
+  return patterns;
+}
+
+NetworkSet networks_of(const YamlNode& node, std::string_view field) {
+  std::vector<Network> networks;
+  for (const YamlNode* item : items_of(node)) {
+    const auto network = parse_network(text_of(*item, field));
+    if (!network) {
+      throw FileError{within(*item, network.error().column),
+                      std::string(field) + ": " + network.error().message};
+    }
+    networks.push_back(*network);
+  }
+  if (networks.empty()) fail(node, std::string(field) + " is an empty list: nothing would match");
+  return NetworkSet(networks);
+}
+
+std::string lower_name(const YamlNode& key) {
+  const auto attribute = read_attribute("header." + key.text);
+  if (!attribute) fail(key, "a header's name is empty");
+  return attribute->name;
+}
+
+Condition condition_of(const YamlNode& node) {
+  Fields fields(node, "match");
+  Condition condition;
+  if (const auto* at = fields.find("route")) condition.routes = patterns_of(*at, "route");
+  if (const auto* at = fields.find("method")) condition.methods = patterns_of(*at, "method");
+  if (const auto* at = fields.find("host")) condition.hosts = patterns_of(*at, "host");
+  if (const auto* at = fields.find("ip")) condition.networks = networks_of(*at, "ip");
+  if (const auto* at = fields.find("header")) {
+    for (const auto& [key, value] : entries_of(*at, "header")) {
+      condition.headers.push_back({lower_name(key), patterns_of(value, key.text)});
+    }
+  }
+  if (const auto* at = fields.find("descriptor")) {
+    for (const auto& [key, value] : entries_of(*at, "descriptor")) {
+      std::vector<Pattern> values;
+      if (value.kind != YamlNode::Kind::null) values = patterns_of(value, key.text);
+      condition.entries.push_back({key.text, std::move(values)});
+    }
+  }
+  fields.finish();
+  return condition;
+}
+
+template <typename Value>
+struct Word {
+  std::string_view word;
+  Value value;
+};
+
+template <typename Value>
+Value word_of(const YamlNode& node, std::string_view field,
+              std::initializer_list<Word<Value>> words) {
+  const std::string& text = text_of(node, field);
+  std::string known;
+  std::vector<std::string_view> all;
+  for (const Word<Value>& word : words) {
+    if (word.word == text) return word.value;
+    known += (known.empty() ? "" : ", ") + std::string(word.word);
+    all.emplace_back(word.word);
+  }
+  fail(node, std::string(field) + " is '" + text.substr(0, 64) + "'; expected one of " + known +
+                 suggestion(text, all));
+}
+
+KeyTemplate key_of(const YamlNode& node) {
+  auto key = KeyTemplate::read(text_of(node, "key"));
+  if (!key) throw FileError{within(node, key.error().column), "key: " + key.error().message};
+  return std::move(key).value();
+}
+
+EdgeRule rule_of(const YamlNode& node) {
+  Fields fields(node, "a rule");
+  EdgeRule rule;
+  rule.at = node.at;
+  rule.name = name_of(fields.need("name"), "name");
+  rule.identity = rule.label = rule.name;
+  if (const auto* at = fields.find("match")) rule.condition = condition_of(*at);
+  if (const auto* at = fields.find("key")) rule.key = key_of(*at);
+  if (const auto* at = fields.find("missing")) {
+    rule.missing = word_of<WhenMissing>(*at, "missing",
+                                        {{"skip", WhenMissing::skip},
+                                         {"share", WhenMissing::share},
+                                         {"refuse", WhenMissing::refuse}});
+  }
+  rule.quota = read_quota(fields.need("limit"), "limit");
+  if (const auto* at = fields.find("cost")) rule.cost = number_of(*at, "cost", {0, largest_cost});
+  if (const auto* at = fields.find("hold")) {
+    const auto hold = parse_duration(text_of(*at, "hold"));
+    if (!hold || *hold > longest_hold) {
+      fail(*at, "hold is '" + at->text + "'; expected a duration of a minute at most, as 50ms");
+    }
+    rule.hold = *hold;
+  }
+  if (const auto* at = fields.find("without_store")) {
+    rule.without_store = word_of<WithoutStore>(*at, "without_store",
+                                               {{"share", WithoutStore::share},
+                                                {"open", WithoutStore::open},
+                                                {"closed", WithoutStore::closed}});
+  }
+  if (const auto* at = fields.find("shadow")) rule.shadow = truth_of(*at, "shadow");
+  if (const auto* at = fields.find("candidates")) {
+    for (const YamlNode* item : items_of(*at)) {
+      rule.candidates.push_back(read_quota(*item, "a candidate"));
+    }
+    if (rule.candidates.size() > most_candidates) {
+      fail(*at, "more than " + std::to_string(most_candidates) + " candidates");
+    }
+  }
+  if (const auto* at = fields.find("overrides")) {
+    for (const auto& [key, value] : entries_of(*at, "overrides")) {
+      rule.overrides.emplace(key.text, read_quota(value, "an override"));
+    }
+  }
+  if (const auto* at = fields.find("replaces")) {
+    for (const YamlNode* item : items_of(*at)) {
+      rule.replaces.push_back(name_of(*item, "replaces"));
+      if (rule.replaces.back() == rule.name) fail(*item, "a rule that replaces itself");
+    }
+  }
+  fields.finish();
+  return rule;
+}
+
+/// Only names that are there can be replaced.
+void check_replaced(const Domain& domain, const YamlNode& rules) {
+  std::vector<std::string_view> names;
+  for (const EdgeRule& rule : domain.rules) names.push_back(rule.name);
+  std::ranges::sort(names);
+  for (const EdgeRule& rule : domain.rules) {
+    for (const std::string& name : rule.replaces) {
+      if (std::ranges::binary_search(names, name)) continue;
+      throw FileError{rule.at.line > 0 ? rule.at : rules.at,
+                      "replaces names '" + name + "', which no rule of this domain has" +
+                          suggestion(name, names)};
+    }
+  }
+}
+
+Clients clients_of(const YamlNode& node) {
+  Fields fields(node, "clients");
+  Clients clients = usual_clients();
+  if (const auto* at = fields.find("ip_from")) {
+    clients.ip_from = word_of<ClientFrom>(*at, "ip_from",
+                                          {{"peer", ClientFrom::peer},
+                                           {"x-forwarded-for", ClientFrom::x_forwarded_for},
+                                           {"forwarded", ClientFrom::forwarded}});
+  }
+  if (const auto* at = fields.find("trusted_proxies")) {
+    clients.trusted = networks_of(*at, "trusted_proxies");
+  }
+  if (const auto* at = fields.find("ipv4_prefix")) {
+    clients.grouping.v4_bits = static_cast<std::uint8_t>(number_of(*at, "ipv4_prefix", {8, 32}));
+  }
+  if (const auto* at = fields.find("ipv6_prefix")) {
+    clients.grouping.v6_bits = static_cast<std::uint8_t>(number_of(*at, "ipv6_prefix", {16, 128}));
+  }
+  if (const auto* at = fields.find("user_header")) {
+    const auto header = read_attribute("header." + text_of(*at, "user_header"));
+    if (!header) fail(*at, "user_header is empty; expected a header's name, as X-User");
+    clients.user_header = header->name;
+  }
+  fields.finish();
+  return clients;
+}
+
+}  // namespace
+
+Clients usual_clients() {
+  Clients clients;
+  clients.trusted =
+      NetworkSet({parse_network("127.0.0.0/8").value(), parse_network("::1").value()});
+  return clients;
+}
+
+Quota read_quota(const YamlNode& node, std::string_view field) {
+  const std::string& text = text_of(node, field);
+  if (text == "unlimited") return {.kind = Quota::Kind::unlimited};
+  if (text == "blocked") return {.kind = Quota::Kind::blocked};
+  auto limit = Limit::parse(text);
+  if (!limit) {
+    throw FileError{within(node, limit.error().column),
+                    std::string(field) + ": " + limit.error().message};
+  }
+  if (!limit->starts_full()) {
+    fail(node, std::string(field) +
+                   ": initial is for a single limiter; a key must start full, or dropping its "
+                   "state would change answers");
+  }
+  return {.limit = std::move(limit).value()};
+}
+
+Domain read_own_file(const YamlNode& root) {
+  Fields fields(root, "a rule file");
+  Domain domain;
+  const YamlNode* const named = fields.find("domain");
+  domain.name = named ? name_of(*named, "domain") : "default";
+  const YamlNode* const clients = fields.find("clients");
+  domain.clients = clients ? clients_of(*clients) : usual_clients();
+  const YamlNode& rules = fields.need("rules");
+  std::map<std::string, Place> known;
+  for (const YamlNode& rule : list_of(rules, "rules")) {
+    domain.rules.push_back(rule_of(rule));
+    const EdgeRule& added = domain.rules.back();
+    const auto [first, fresh] = known.emplace(added.name, added.at);
+    if (!fresh) {
+      fail(rule, "the name '" + added.name + "' is that of the rule in line " +
+                     std::to_string(first->second.line) + " already");
+    }
+    if (domain.rules.size() > most_rules) fail(rule, "more than 100000 rules");
+  }
+  check_replaced(domain, rules);
+  fields.finish();
+  return domain;
+}
+
+Expected<Domain, FileError> read_rule_file(std::string_view text) {
+  auto root = read_yaml(text);
+  if (!root) return root.error();
+  try {
+    if (root->kind == YamlNode::Kind::map) {
+      for (std::size_t at = 0; at < root->children.size(); at += 2) {
+        if (root->children[at].text == "descriptors") return read_envoy_file(*root);
+      }
+    }
+    return read_own_file(*root);
+  } catch (const FileError& error) {
+    return error;
+  }
+}
+
+}  // namespace weir::gateway

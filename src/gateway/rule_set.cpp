@@ -1,0 +1,98 @@
+#include "gateway/rule_set.hpp"
+
+#include <algorithm>
+
+namespace weir::gateway {
+namespace {
+
+/// What has no value of its own stands between these in a descriptor's key.
+constexpr std::string_view reserved = "%=,";
+
+/// "key=value,key=value": where its rule's neighbours count together, the pattern for the value.
+std::string key_of(const EdgeRule& rule, const Call& call, const DescriptorTree::Found& found) {
+  std::string key;
+  for (std::size_t at = 0; at < call.descriptor.size(); ++at) {
+    const Entry& entry = call.descriptor[at];
+    const std::string* const pattern = rule.share_threshold ? found.met_by[at] : nullptr;
+    if (at > 0) key += ',';
+    append_escaped(key, entry.key, {reserved});
+    key += '=';
+    append_escaped(key, pattern ? *pattern : entry.value, {reserved});
+  }
+  return key;
+}
+
+/// The route, where the rule is for that one alone.
+std::optional<std::string_view> only_route(const EdgeRule& rule) {
+  const std::vector<Pattern>& routes = rule.condition.routes;
+  return routes.size() == 1 ? routes.front().only_match() : std::nullopt;
+}
+
+}  // namespace
+
+RuleIndex::RuleIndex(const Domain& domain) : domain_(&domain) {
+  if (domain.of_envoy) return;
+  for (const EdgeRule& rule : domain.rules) {
+    const auto route = only_route(rule);
+    (route ? by_route_[*route] : others_).push_back(&rule);
+  }
+}
+
+void RuleIndex::match(const Call& call, std::vector<Match>& matches) const {
+  if (domain_->of_envoy) return match_descriptor(call, matches);
+  if (call.uri) {
+    const auto routed = by_route_.find(*call.uri);
+    if (routed != by_route_.end()) {
+      for (const EdgeRule* rule : routed->second) consider(*rule, call, matches);
+    }
+  }
+  for (const EdgeRule* rule : others_) consider(*rule, call, matches);
+}
+
+void RuleIndex::match_descriptor(const Call& call, std::vector<Match>& matches) const {
+  const auto found = domain_->tree.find(call.descriptor);
+  if (!found) return;
+  const EdgeRule& rule = domain_->rules[found->rule];
+  matches.push_back({.rule = &rule, .quota = &rule.quota, .key = key_of(rule, call, *found)});
+}
+
+void RuleIndex::consider(const EdgeRule& rule, const Call& call,
+                         std::vector<Match>& matches) const {
+  if (!rule.condition.holds(call)) return;
+  Match match{.rule = &rule, .quota = &rule.quota};
+  if (rule.key.append(match.key, call, domain_->clients.grouping)) {
+    if (rule.missing == WhenMissing::skip) return;
+    match.refused = rule.missing == WhenMissing::refuse;
+    match.key = "%missing";  // no value has a bare '%'
+  }
+  const auto own = rule.overrides.find(match.key);
+  if (own != rule.overrides.end()) match.quota = &own->second;
+  matches.push_back(std::move(match));
+}
+
+std::vector<bool> replaced(const std::vector<Match>& matches) {
+  std::vector<bool> found(matches.size());
+  for (const Match& by : matches) {
+    for (const std::string& name : by.rule->replaces) {
+      for (std::size_t at = 0; at < matches.size(); ++at) {
+        if (matches[at].rule->name == name) found[at] = true;
+      }
+    }
+  }
+  return found;
+}
+
+RuleSet::RuleSet(std::vector<Domain> domains) : domains_(std::move(domains)) {
+  for (const Domain& domain : domains_) indexes_.emplace(domain.name, RuleIndex(domain));
+}
+
+const RuleIndex* RuleSet::find(std::string_view domain) const {
+  const auto found = indexes_.find(domain);
+  return found != indexes_.end() ? &found->second : nullptr;
+}
+
+const RuleIndex* RuleSet::usual() const {
+  return indexes_.size() == 1 ? &indexes_.begin()->second : find("default");
+}
+
+}  // namespace weir::gateway

@@ -1,0 +1,322 @@
+#include "server/gateway/decider.hpp"
+
+#include <algorithm>
+#include <boost/asio/steady_timer.hpp>
+#include <limits>
+#include <utility>
+
+#include "gateway/hit_shares.hpp"
+#include "server/asking.hpp"
+
+namespace weir::server {
+namespace {
+
+using gateway::EdgeRule;
+using gateway::Match;
+using gateway::Quota;
+
+bool by_store(redis::Source source) {
+  return source == redis::Source::store || source == redis::Source::cache ||
+         source == redis::Source::lease;
+}
+
+/// The rule's own word on a store that does not answer goes before the server's.
+redis::Source without_store(const EdgeRule& rule, Decision& decision, redis::Source source) {
+  if (by_store(source)) return source;
+  if (rule.without_store == gateway::WithoutStore::open) {
+    decision.verdict = Verdict::granted;
+    return redis::Source::open;
+  }
+  if (rule.without_store == gateway::WithoutStore::closed) {
+    decision.verdict = Verdict::denied;
+    return redis::Source::closed;
+  }
+  return source;
+}
+
+/// When what refuses would let through; who lets through comes before all of them.
+Instant refused_until(const Judged& judged) {
+  if (!judged.refuses) return Instant::min();
+  return judged.decision && judged.decision->verdict != Verdict::impossible
+             ? judged.decision->ready_at
+             : never;
+}
+
+Cost left(const Judged& judged) {
+  return judged.decision ? judged.decision->remaining : std::numeric_limits<Cost>::max();
+}
+
+void settle(Judged& judged, Decision decision, redis::Source source) {
+  judged.source = without_store(*judged.rule, decision, source);
+  judged.refuses = !taken(decision.verdict);
+  judged.decision = decision;
+}
+
+void refuse_for_good(Judged& judged) {
+  judged.refuses = true;
+  judged.decision = Decision{.verdict = Verdict::impossible};
+}
+
+}  // namespace
+
+std::optional<Instant> GateAnswer::retry_at() const {
+  if (allowed || !binding) return {};
+  return refused_until(judged[*binding]);
+}
+
+/// One ask, while its answers come in.
+struct Decider::Gathering {
+  GateAnswer answer{};
+  std::vector<Judged> tried{};  ///< candidates, which change no answer
+  Then then{};
+  std::vector<Judged*> jointly{};  ///< taken all or none
+  std::vector<Judged*> alone{};
+  Span patience{0};
+  bool of_envoy = false;
+  GateAsk::Verb verb = GateAsk::Verb::take;
+  std::size_t awaited = 0;
+
+  void gather(const GateAsk& ask);
+  void try_candidates(const Judged& judged);
+  void sort_out();
+  void conclude();
+};
+
+/// All rules that the calls meet, but those that others of them replace.
+void Decider::Gathering::gather(const GateAsk& ask) {
+  of_envoy = ask.rules->domain().of_envoy;
+  verb = ask.verb;
+  std::vector<Match> matches;
+  std::vector<std::size_t> call_of;
+  for (std::size_t at = 0; at < ask.calls.size(); ++at) {
+    ask.rules->match(ask.calls[at], matches);
+    call_of.resize(matches.size(), at);
+  }
+  const std::vector<bool> replaced = gateway::replaced(matches);
+  Span hold = gateway::longest_hold;
+  for (std::size_t at = 0; at < matches.size(); ++at) {
+    if (replaced[at]) continue;
+    Match& match = matches[at];
+    Judged& judged = answer.judged.emplace_back();
+    judged.call = call_of[at];
+    judged.rule = match.rule;
+    judged.quota = match.quota;
+    judged.key = std::move(match.key);
+    judged.cost = match.rule->cost * ask.hits[judged.call];
+    if (match.refused || match.quota->kind == Quota::Kind::blocked) refuse_for_good(judged);
+    if (!match.rule->shadow) hold = std::min(hold, match.rule->hold);
+    try_candidates(judged);
+  }
+  if (ask.waiting == GateAsk::Waiting::as_rules_say) patience = hold;
+  sort_out();
+}
+
+void Decider::Gathering::try_candidates(const Judged& judged) {
+  if (verb == GateAsk::Verb::peek) return;
+  for (const Quota& candidate : judged.rule->candidates) {
+    if (candidate.kind != Quota::Kind::limited) continue;
+    Judged& added = tried.emplace_back(judged);
+    added.quota = &candidate;
+    added.refuses = false;
+  }
+}
+
+/// What is asked, and how. Whoever is refused already takes nothing of what is taken together.
+void Decider::Gathering::sort_out() {
+  for (Judged& judged : answer.judged) {
+    if (judged.refuses || judged.quota->kind != Quota::Kind::limited) continue;
+    const bool by_itself = of_envoy || judged.rule->shadow || verb == GateAsk::Verb::peek;
+    (by_itself ? alone : jointly).push_back(&judged);
+  }
+  for (Judged& judged : tried) alone.push_back(&judged);
+  // A call that meets more than can be taken together is not let through unlimited.
+  if (jointly.size() > Table::most_claims) refuse_for_good(*jointly.back());
+  const auto refuses = [](const Judged& judged) { return judged.refuses && !judged.rule->shadow; };
+  if (!of_envoy && std::ranges::any_of(answer.judged, refuses)) jointly.clear();
+}
+
+/// Whether the calls are let through, and what that is owed to.
+void Decider::Gathering::conclude() {
+  std::size_t quotas = 0;
+  std::size_t quotas_over = 0;
+  for (std::size_t at = 0; at < answer.judged.size(); ++at) {
+    const Judged& judged = answer.judged[at];
+    if (judged.rule->shadow) continue;
+    if (judged.rule->quota_mode) {
+      ++quotas;
+      if (judged.refuses) ++quotas_over;
+    } else if (judged.refuses) {
+      answer.allowed = false;
+    }
+    if (!judged.decision) continue;
+    if (!answer.binding) {
+      answer.binding = at;
+      continue;
+    }
+    const Judged& binding = answer.judged[*answer.binding];
+    const Instant until = refused_until(judged);
+    const Instant binding_until = refused_until(binding);
+    if (until > binding_until || (until == binding_until && left(judged) < left(binding))) {
+      answer.binding = at;
+    }
+  }
+  if (quotas > 0 && quotas_over == quotas) answer.allowed = false;
+}
+
+void Decider::renew(std::shared_ptr<const Generation> generation, std::size_t identities) {
+  generation_ = std::move(generation);
+  counts_.grow(identities);
+}
+
+void Decider::decide(const GateAsk& ask, Then then) {
+  if (!worker_.service.store) {
+    Gathering gathering;
+    gathering.then = std::move(then);
+    gathering.answer.generation = generation_;
+    gathering.answer.decided_at = worker_.service.clock.now();
+    gathering.gather(ask);
+    if (held_ >= most_held) gathering.patience = Span{0};
+    ask_here(gathering);
+    return conclude(gathering);
+  }
+  const auto gathering = std::make_shared<Gathering>();
+  gathering->then = std::move(then);
+  gathering->answer.generation = generation_;
+  gathering->answer.decided_at = worker_.service.clock.now();
+  gathering->gather(ask);
+  if (held_ >= most_held) gathering->patience = Span{0};
+  ask_there(gathering);
+}
+
+void Decider::ask_here(Gathering& gathering) {
+  Table& table = worker_.service.table;
+  const Instant now = gathering.answer.decided_at;
+  constexpr redis::Source here = redis::Source::store;
+  if (gathering.jointly.size() == 1) {
+    Judged& judged = *gathering.jointly.front();
+    const Request request{now, judged.cost, gathering.patience};
+    settle(judged, table.take({judged.quota->states, judged.key}, request).decision, here);
+  } else if (!gathering.jointly.empty()) {
+    std::vector<Claim> claims;
+    for (const Judged* judged : gathering.jointly) {
+      claims.push_back({{judged->quota->states, judged->key}, judged->cost});
+    }
+    const JointAnswer answer = table.take_all(claims, {now, 0, gathering.patience});
+    for (std::size_t at = 0; at < claims.size(); ++at) {
+      // The joint answer tells of the binding one alone how it stands.
+      const Decision decision = at == answer.binding
+                                    ? answer.decision
+                                    : table.peek(claims[at].subject, {now, 0, Span{0}}).decision;
+      settle(*gathering.jointly[at], decision, here);
+      gathering.jointly[at]->refuses = at == answer.binding && !taken(answer.decision.verdict);
+    }
+  }
+  for (Judged* const judged : gathering.alone) {
+    const Subject subject{judged->quota->states, judged->key};
+    const Request request{now, judged->cost, Span{0}};
+    const bool peek = gathering.verb == GateAsk::Verb::peek;
+    settle(*judged, (peek ? table.peek(subject, request) : table.take(subject, request)).decision,
+           here);
+  }
+}
+
+/// The answers come on this thread: the store's client is this worker's own.
+void Decider::ask_there(const std::shared_ptr<Gathering>& gathering) {
+  redis::RemoteTable& store = *worker_.service.store;
+  gathering->awaited = gathering->alone.size() + (gathering->jointly.empty() ? 0 : 1);
+  if (gathering->awaited == 0) return conclude(*gathering);
+  const auto came = [this, gathering](const redis::RemoteAnswer& remote) {
+    note_health(worker_, remote);
+    gathering->answer.decided_at = std::max(gathering->answer.decided_at, remote.decided_at);
+    if (--gathering->awaited == 0) conclude(*gathering);
+  };
+  // While the answers to some come at once, the others are still to be asked.
+  const std::vector<Judged*> alone = gathering->alone;
+  const std::vector<Judged*> jointly = gathering->jointly;
+  for (Judged* const judged : alone) {
+    const Subject subject{judged->quota->states, judged->key};
+    const redis::RemoteTable::Ask ask{judged->cost, Span{0}};
+    auto then = [came, judged](redis::RemoteAnswer&& remote) {
+      settle(*judged, remote.decision, remote.source);
+      came(remote);
+    };
+    if (gathering->verb == GateAsk::Verb::peek) {
+      store.peek(subject, ask, std::move(then));
+    } else {
+      store.take(subject, ask, std::move(then));
+    }
+  }
+  if (jointly.empty()) return;
+  auto then = [came, jointly](redis::RemoteAnswer&& remote) {
+    Judged& binding = *jointly[remote.binding];
+    settle(binding, remote.decision, remote.source);
+    for (Judged* const judged : jointly) {
+      judged->source = judged == &binding ? binding.source : remote.source;
+    }
+    came(remote);
+  };
+  if (jointly.size() == 1) {
+    const Judged& judged = *jointly.front();
+    return store.take({judged.quota->states, judged.key}, {judged.cost, gathering->patience},
+                      std::move(then));
+  }
+  std::vector<Claim> claims;
+  for (const Judged* judged : jointly) {
+    claims.push_back({{judged->quota->states, judged->key}, judged->cost});
+  }
+  store.take_all(claims, gathering->patience, std::move(then));
+}
+
+void Decider::conclude(Gathering& gathering) {
+  gathering.conclude();
+  GateAnswer& answer = gathering.answer;
+  Instant until = answer.decided_at;
+  for (const Judged& judged : answer.judged) {
+    if (judged.decision && judged.decision->verdict == Verdict::deferred) {
+      until = std::max(until, judged.decision->ready_at);
+    }
+    if (gathering.verb == GateAsk::Verb::peek) continue;
+    count(judged, !judged.refuses       ? GateResult::allowed
+                  : judged.rule->shadow ? GateResult::shadow_limited
+                                        : GateResult::limited);
+  }
+  for (const Judged& judged : gathering.tried) count_candidate(judged);
+  if (answer.allowed && until > answer.decided_at) {
+    return keep_back(std::move(answer), std::move(gathering.then), until);
+  }
+  const Then then = std::move(gathering.then);
+  then(std::move(answer));
+}
+
+void Decider::keep_back(GateAnswer&& answer, Then&& then, Instant until) {
+  auto timer = std::make_shared<boost::asio::steady_timer>(loop_);
+  timer->expires_after(until - answer.decided_at);
+  ++held_;
+  timer->async_wait([this, timer, kept = std::move(answer),
+                     then = std::move(then)](const boost::system::error_code&) mutable {
+    --held_;
+    then(std::move(kept));
+  });
+}
+
+void Decider::count(const Judged& judged, GateResult result) {
+  RuleCounts::PerRule& counts = counts_.of(judged.rule->number);
+  const auto at = static_cast<std::size_t>(result);
+  counts.decisions[at][static_cast<std::size_t>(judged.source)].add(1);
+  counts.hits[at].add(static_cast<std::uint64_t>(judged.cost));
+  if (!judged.decision || judged.quota->kind != Quota::Kind::limited) return;
+  const Decision& decision = *judged.decision;
+  const Cost taken_now = taken(decision.verdict) ? judged.cost : 0;
+  const Cost before = std::max<Cost>(0, decision.limit - decision.remaining - taken_now);
+  const gateway::HitShares shares = gateway::shares_of({before, judged.cost, decision.limit});
+  counts.near_hits.add(static_cast<std::uint64_t>(shares.near));
+  if (judged.refuses) counts.over_hits.add(static_cast<std::uint64_t>(shares.over));
+}
+
+void Decider::count_candidate(const Judged& judged) {
+  const auto at = static_cast<std::size_t>(judged.quota - judged.rule->candidates.data());
+  RuleCounts::Candidate& counts = counts_.of(judged.rule->number).candidates[at];
+  (judged.refuses ? counts.refused : counts.allowed).add(1);
+}
+
+}  // namespace weir::server

@@ -1,0 +1,22 @@
+// The rules that are in force from one reload to the next.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "gateway/rule_set.hpp"
+
+namespace weir::server {
+
+/// Read whole and checked; never changed once it is in force.
+struct Generation {
+  Generation(std::uint64_t its_number, std::vector<gateway::Domain> domains)
+      : number(its_number), rules(std::move(domains)) {}
+
+  std::uint64_t number;  ///< counts loads, from 1
+  gateway::RuleSet rules;
+};
+
+}  // namespace weir::server
