@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace weir::server {
 
@@ -15,7 +16,7 @@ namespace weir::server {
 /// Threads  post() from any; resume() on the connection's
 class Carrier {
  public:
-  Carrier() = default;
+  explicit Carrier(std::string peer = {}) : peer_(std::move(peer)) {}
   virtual ~Carrier() = default;
   Carrier(const Carrier&) = delete;
   Carrier& operator=(const Carrier&) = delete;
@@ -24,6 +25,12 @@ class Carrier {
   virtual void post(std::function<void()> action) = 0;
   /// There is more to write, or the dialogue has ended: looks at it again, soon.
   virtual void resume() = 0;
+
+  /// Who is at the other end: HOST:PORT, or the path of a Unix socket.
+  const std::string& peer() const noexcept { return peer_; }
+
+ private:
+  std::string peer_;
 };
 
 /// The server's side of a conversation over a stream of bytes: HTTP/1.1, or HTTP/2 with gRPC.

@@ -55,7 +55,9 @@ struct StoreOptions {
 
 struct Options {
   std::vector<std::string> resp{"127.0.0.1:7379"};  ///< see server/address.hpp; port 0: a free one
-  std::string metrics = "127.0.0.1:7390";           ///< HOST:PORT, or "off"
+  std::vector<std::string> http{};                  ///< as resp; none: no HTTP
+  std::vector<std::string> grpc{};
+  std::string metrics = "127.0.0.1:7390";  ///< HOST:PORT, or "off"
   TlsFileNames tls;
   std::string password_file;  ///< empty: no password
   std::size_t threads = 1;

@@ -3,6 +3,7 @@
 #include <sys/resource.h>
 
 #include <algorithm>
+#include <array>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/signal_set.hpp>
@@ -71,6 +72,29 @@ std::string print(const tcp::endpoint& endpoint) {
   return print(Address{.host = endpoint.address().to_string(), .port = endpoint.port()});
 }
 
+constexpr std::array<const char*, spoken> names_of_what_is_spoken{"resp", "http", "grpc"};
+
+const char* name(Speaks what) { return names_of_what_is_spoken[static_cast<std::size_t>(what)]; }
+
+/// What a client hears in whose stead another is served.
+std::string refusal(Speaks what, std::string_view why) {
+  switch (what) {
+    case Speaks::resp: return "-ERR " + std::string(why) + "\r\n";
+    case Speaks::http:
+      return "HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nContent-Type: text/plain\r\n"
+             "Retry-After: 1\r\nContent-Length: " +
+             std::to_string(why.size() + 1) + "\r\n\r\n" + std::string(why) + "\n";
+    case Speaks::grpc: return {};  // a client sees the end, and tries another server
+  }
+  return {};
+}
+
+/// One address, and what its clients speak.
+struct Door {
+  std::unique_ptr<Listener> listener;
+  Speaks speaks;
+};
+
 }  // namespace
 
 struct Server::State {
@@ -97,7 +121,7 @@ struct Server::State {
   boost::asio::io_context io{1};  ///< the control loop: accepts, watches, never decides
   ClientAddresses addresses;      ///< outlives the workers' connections
   TlsFiles tls;
-  std::vector<std::unique_ptr<Listener>> listeners;
+  std::vector<Door> doors;
   boost::asio::signal_set signals;
   boost::asio::steady_timer second;     ///< ticks
   boost::asio::steady_timer last_call;  ///< while draining
@@ -108,32 +132,54 @@ struct Server::State {
   std::chrono::steady_clock::time_point drain_until;
   std::chrono::steady_clock::time_point linger_until;  ///< once every reply is sent
 
+  std::optional<StartError> open_door(const std::string& text, Speaks speaks) {
+    const auto address = read_address(text);
+    if (!address) {
+      return StartError{"--" + std::string(name(speaks)) + ": " + address.error().message};
+    }
+    if (address->kind == Address::Kind::tls && !tls.context()) {
+      return StartError{text + " needs --tls-cert FILE and --tls-key FILE"};
+    }
+    auto listener = Listener::open(io, *address);
+    if (!listener) return listener.error();
+    doors.push_back({std::move(listener).value(), speaks});
+    return {};
+  }
+
   std::size_t open() const {
     std::size_t total = 0;
     for (const auto& worker : workers) total += worker->open();
     return total;
   }
 
-  void accept(Listener& listener) {
-    listener.start(
-        {.arrived = [this](Listener& by, auto socket) { arrived(by, std::move(socket)); },
+  void accept(const Door& door) {
+    const Speaks speaks = door.speaks;
+    door.listener->start(
+        {.arrived = [this, speaks](Listener& by,
+                                   auto socket) { arrived(by, std::move(socket), speaks); },
          .failed = [this](const error_code& error) { not_accepted(error); }});
   }
 
-  void arrived(const Listener& listener, Listener::Socket socket) {
+  void arrived(const Listener& listener, Listener::Socket socket, Speaks speaks) {
+    const auto turned_away = [&](std::string_view why) {
+      // A TLS client only sees the end: it is not worth a handshake.
+      const bool plain = listener.address().kind != Address::Kind::tls;
+      turn_away(socket, why, plain ? refusal(speaks, why) : std::string{});
+    };
     if (open() >= options.limits.connections) {
       metrics.hit(LimitHit::connections);
-      return turn_away(socket, "max number of clients reached");
+      return turned_away("max number of clients reached");
     }
     error_code ignored;
     Arrival arrival{socket.local_endpoint(ignored).protocol(), -1, print(listener.address())};
+    arrival.speaks = speaks;
     if (listener.address().kind != Address::Kind::unix_socket) {
       const auto sender = sender_of(socket);
       if (!sender) return;  // it is gone already
       auto seat = addresses.admit(sender->address(), options.limits.connections_per_address);
       if (!seat) {
         metrics.hit(LimitHit::connections_per_address);
-        return turn_away(socket, "max number of clients from one address reached");
+        return turned_away("max number of clients from one address reached");
       }
       arrival.seat = std::move(*seat);
       arrival.peer = print(*sender);
@@ -148,13 +194,11 @@ struct Server::State {
     next.adopt(std::move(arrival));
   }
 
-  /// A TLS client only sees the end: it is not worth a handshake.
-  void turn_away(Listener::Socket& socket, std::string_view why) {
+  void turn_away(Listener::Socket& socket, std::string_view why, const std::string& reply) {
     metrics.gave_up(WireFault::too_many_connections);
     const auto sender = sender_of(socket);
     service.log.write(LogKind::turned_away,
                       {{"client", sender ? print(*sender) : "unix"}, {"reason", why}});
-    const std::string reply = "-ERR " + std::string(why) + "\r\n";
     error_code ignored;
     socket.non_blocking(true, ignored);
     socket.write_some(boost::asio::buffer(reply), ignored);
@@ -280,7 +324,7 @@ struct Server::State {
     tick();
     signals.cancel();
     await_signal();
-    for (const auto& listener : listeners) listener->resume();
+    for (const Door& door : doors) door.listener->resume();
     if (status) status->start();
     if (service.draining) await_the_last();
   }
@@ -291,7 +335,7 @@ struct Server::State {
     linger_until = drain_until;
     service.log.write(LogKind::draining, {{"connections", static_cast<std::int64_t>(open())}});
     supervisor.stopping();
-    for (const auto& listener : listeners) listener->close();
+    for (const Door& door : doors) door.listener->close();
     for (const auto& worker : workers) worker->drain();
     await_the_last();
   }
@@ -330,17 +374,16 @@ Expected<std::vector<Server::Listening>, StartError> Server::listen() {
     if (auto error = state_->share_states()) return *std::move(error);
   }
   if (auto error = SnapshotKeeper::cannot_write(options.snapshot)) return *std::move(error);
-  std::vector<Listening> listening;
-  for (const std::string& text : options.resp) {
-    const auto address = read_address(text);
-    if (!address) return StartError{"--resp: " + address.error().message};
-    if (address->kind == Address::Kind::tls && !state_->tls.context()) {
-      return StartError{text + " needs --tls-cert FILE and --tls-key FILE"};
+  for (const auto& [addresses, speaks] :
+       {std::pair{&options.resp, Speaks::resp}, std::pair{&options.http, Speaks::http},
+        std::pair{&options.grpc, Speaks::grpc}}) {
+    for (const std::string& text : *addresses) {
+      if (auto error = state_->open_door(text, speaks)) return *std::move(error);
     }
-    auto listener = Listener::open(state_->io, *address);
-    if (!listener) return listener.error();
-    state_->listeners.push_back(std::move(listener).value());
-    listening.push_back({"resp", state_->listeners.back()->address()});
+  }
+  std::vector<Listening> listening;
+  for (const Door& door : state_->doors) {
+    listening.push_back({name(door.speaks), door.listener->address()});
   }
   if (options.metrics != "off") {
     const auto address = read_address(options.metrics);
@@ -373,7 +416,7 @@ void Server::run() {
   state.await_signal();
   state.look_for_store();
   state.tick();
-  for (const auto& listener : state.listeners) state.accept(*listener);
+  for (const Door& door : state.doors) state.accept(door);
   if (state.status) state.status->start();
   state.supervisor.ready();
   run_loop(state.io, state.metrics, state.service.log, [&state] { state.resume(); });

@@ -25,7 +25,7 @@ class Server {
   Server& operator=(const Server&) = delete;
 
   struct Listening {
-    std::string what;  ///< "resp" or "metrics"
+    std::string what;  ///< "resp", "http", "grpc" or "metrics"
     Address address;   ///< with the port that was taken
   };
   Expected<std::vector<Listening>, StartError> listen();

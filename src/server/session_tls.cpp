@@ -41,12 +41,10 @@ void Session::read_tls(Ptr session) {
 
 void Session::receive_tls(Ptr session) {
   Session& self = *session;
-  self.make_room();
-  const auto [step, received] = self.tls_->read(std::span(self.input_).subspan(self.end_));
+  const auto [step, bytes] = self.tls_->read(self.room());
   if (step == TlsStream::Step::ended) return end_of_input(std::move(session));
   if (step == TlsStream::Step::done || self.worker_.draining_ || self.stuck_) {
-    self.end_ += received;
-    self.hungry_ = false;
+    self.received(bytes);
     return go_on(std::move(session));
   }
   self.socket_.async_wait(
@@ -57,17 +55,15 @@ void Session::receive_tls(Ptr session) {
       });
 }
 
-bool Session::write_tls() {
-  const std::string& output = connection_.replies.ready();
+bool Session::write_tls(std::string& output) {
   while (sent_ < output.size()) {
-    const auto [step, written] = tls_->write(std::string_view(output).substr(sent_));
-    sent_ += written;
+    const auto [step, bytes] = tls_->write(std::string_view(output).substr(sent_));
+    sent_ += bytes;
     if (step != TlsStream::Step::done) {
       errno = step == TlsStream::Step::wants_write ? EAGAIN : EPIPE;
       return false;
     }
   }
-  forget_output();
   return true;
 }
 

@@ -8,8 +8,9 @@
 #include <utility>
 
 #include "redis/secret_file.hpp"
+#include "server/dialogue_session.hpp"
 #include "server/event_loop.hpp"
-#include "server/session.hpp"
+#include "server/resp_session.hpp"
 
 namespace weir::server {
 
@@ -38,6 +39,10 @@ Worker::Worker(Service& service, const ConnectionLimits& limits)
 
 Worker::~Worker() {
   waiting_.clear();  // their sockets need the loop, and they the set of sessions
+}
+
+void Worker::speak(Speaks what, DialogueMaker maker) {
+  makers_[static_cast<std::size_t>(what)] = std::move(maker);
 }
 
 void Worker::share(WorkerStores& stores) { enter_ = stores.add(io_, metrics_); }
@@ -71,17 +76,25 @@ void Worker::begin(Arrival arrival) {
     boost::system::error_code error;
     socket.assign(arrival.protocol, arrival.descriptor, error);
     if (!error) ours = -1;
-    if (!error && !draining_) {
-      session = std::make_unique<Session>(*this, std::move(socket), std::move(arrival));
-    }
+    if (!error && !draining_) session = make_session(std::move(socket), arrival);
   } catch (const std::bad_alloc&) {
     if (ours >= 0) ::close(ours);
-    metrics_.closed.add(1);
+    if (arrival.descriptor >= 0) metrics_.closed.add(1);  // else the session has counted it
     throw;
   }
   if (session) return Session::start(std::move(session));
   if (ours >= 0) ::close(ours);
   metrics_.closed.add(1);
+}
+
+/// Null where nobody here speaks so.
+std::unique_ptr<Session> Worker::make_session(Socket socket, Arrival& arrival) {
+  if (arrival.speaks == Speaks::resp) {
+    return std::make_unique<RespSession>(*this, std::move(socket), arrival);
+  }
+  const DialogueMaker& maker = makers_[static_cast<std::size_t>(arrival.speaks)];
+  if (!maker) return nullptr;
+  return std::make_unique<DialogueSession>(*this, std::move(socket), arrival, maker);
 }
 
 void Worker::drain() {

@@ -15,6 +15,7 @@
 
 #include "server/client_addresses.hpp"
 #include "server/commands.hpp"
+#include "server/dialogue.hpp"
 #include "server/options.hpp"
 #include "server/tls.hpp"
 #include "server/worker_stores.hpp"
@@ -25,6 +26,10 @@ namespace weir::server {
 using Socket = boost::asio::basic_stream_socket<boost::asio::generic::stream_protocol,
                                                 boost::asio::io_context::executor_type>;
 
+/// What the clients of an address speak.
+enum class Speaks : std::uint8_t { resp, http, grpc };
+inline constexpr std::size_t spoken = 3;
+
 /// A connection that no loop has taken on yet: its descriptor is owned.
 struct Arrival {
   boost::asio::generic::stream_protocol protocol;
@@ -32,6 +37,7 @@ struct Arrival {
   std::string peer;
   TlsContext tls{};  ///< null where the client speaks plainly
   ClientAddresses::Seat seat{};
+  Speaks speaks = Speaks::resp;
 };
 
 class Session;
@@ -45,6 +51,9 @@ class Worker {
   ~Worker();
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
+
+  /// How connections are answered that speak so. Before run(); without, they are closed.
+  void speak(Speaks what, DialogueMaker maker);
 
   /// Calls to the store go over this loop. Before run().
   void share(WorkerStores& stores);
@@ -70,8 +79,11 @@ class Worker {
 
  private:
   friend class Session;
+  friend class RespSession;
+  friend class DialogueSession;
 
   void begin(Arrival arrival);
+  std::unique_ptr<Session> make_session(Socket socket, Arrival& arrival);
 
   Service& service_;
   const ConnectionLimits& limits_;
@@ -90,6 +102,7 @@ class Worker {
     std::size_t end;  ///< of the command, in the input
   };
   std::array<Ahead, 16> ahead_;
+  std::array<DialogueMaker, spoken> makers_;  ///< none for RESP
   std::unordered_set<Session*> sessions_;
   /// Those that only wait for answers from elsewhere.
   std::unordered_map<Session*, std::unique_ptr<Session>> waiting_;
