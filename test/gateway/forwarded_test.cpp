@@ -88,6 +88,7 @@ TEST(Client, OfGarbageIsTheHopThatVouchedForIt) {
     EXPECT_EQ(client({line}), "10.0.0.2") << garbage;
     EXPECT_EQ(client({"6.6.6.6", garbage, "10.0.0.2"}), "10.0.0.2") << garbage;
     EXPECT_EQ(client({"6.6.6.6", garbage}), proxy) << garbage;
+    EXPECT_EQ(client({"6.6.6.6", std::string(garbage) + ",10.0.0.2"}), "10.0.0.2") << garbage;
     const std::string element = "for=6.6.6.6, for=" + std::string(garbage) + ", for=10.0.0.2";
     if (std::string_view(garbage) == "1.2.3.4;5.6.7.8") continue;
     EXPECT_EQ(client_by_forwarded({element}), "10.0.0.2") << garbage;

@@ -4,6 +4,7 @@
 #include <rapidcheck/gtest.h>
 
 #include <string>
+#include <vector>
 
 namespace weir::gateway {
 namespace {
@@ -97,6 +98,27 @@ TEST(Pattern, ATextThatNearlyMatchesIsReadOnce) {
   EXPECT_FALSE(matches(stars, text));
   const std::string most = "*" + std::string(Pattern::longest - 3, 'a') + "b*";
   for (int i = 0; i < 20; ++i) EXPECT_FALSE(matches(most, text));
+}
+
+/// Every word of a and b with so many letters.
+std::vector<std::string> words(std::size_t letters) {
+  std::vector<std::string> all;
+  for (std::size_t bits = 0; bits < std::size_t{1} << letters; ++bits) {
+    std::string word;
+    for (std::size_t i = 0; i < letters; ++i) word += (bits >> i & 1) != 0 ? 'b' : 'a';
+    all.push_back(word);
+  }
+  return all;
+}
+
+TEST(Pattern, WhatStandsBetweenStarsIsFoundWhereverItStands) {
+  const std::vector<std::string> texts = words(11);
+  for (const std::string& word : words(7)) {
+    const auto pattern = Pattern::parse("*" + word + "*");
+    for (const std::string& text : texts) {
+      ASSERT_EQ(pattern->matches(text), text.find(word) != text.npos) << word << " in " << text;
+    }
+  }
 }
 
 RC_GTEST_PROP(PatternProperty, MatchesWhatEveryWayToShareTheTextOutMatches, ()) {
