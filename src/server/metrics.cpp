@@ -20,7 +20,7 @@ constexpr std::array<const char*, limit_hits> limit_names{
     "write-timeout",    "command-timeout", "auth-timeout"};
 constexpr std::array<const char*, permit_uses> permit_use_names{"left", "left_late", "renewed",
                                                                 "renewed_late"};
-constexpr std::array<const char*, reloaded_things> reload_names{"tls", "password"};
+constexpr std::array<const char*, reloaded_things> reload_names{"tls", "password", "rules"};
 
 using Out = std::back_insert_iterator<std::string>;
 
@@ -119,6 +119,7 @@ std::string Metrics::text(const Table::Stats& table) const {
   const std::lock_guard lock(mutex_);
   std::string text;
   write_rules(text);
+  if (write_rules_in_force) write_rules_in_force(text);
   write_durations(text);
   if (store_link) write_store(text);
   write_table(text, table);

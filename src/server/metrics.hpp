@@ -85,8 +85,8 @@ struct Durations {
 };
 
 /// What is read again while the server runs; the label `what`.
-enum class Reloaded : std::uint8_t { tls, password };
-inline constexpr std::size_t reloaded_things = 2;
+enum class Reloaded : std::uint8_t { tls, password, rules };
+inline constexpr std::size_t reloaded_things = 3;
 
 /// The counts of one worker thread. Labels are bounded: a rule the operator named, CL.THROTTLE, or
 /// all rules that came with requests together; a key never.
@@ -172,6 +172,9 @@ class Metrics {
 
   SnapshotMetrics snapshot;
   std::function<StoreLink()> store_link{};  ///< none without a store; set before there are readers
+
+  /// Appends those of the rules in force; none without rules. Set before there are readers.
+  std::function<void(std::string&)> write_rules_in_force{};
 
   /// Prometheus text format 0.0.4.
   std::string text(const Table::Stats& table) const;

@@ -53,6 +53,12 @@ struct StoreOptions {
   redis::Policy policy{};
 };
 
+/// What an operator says of rules. Both empty: there are none.
+struct RuleOptions {
+  std::vector<std::string> files{};  ///< rule files, and folders of them
+  std::string rate{};                ///< "100/s per ip": a domain "default" without a file
+};
+
 struct Options {
   std::vector<std::string> resp{"127.0.0.1:7379"};  ///< see server/address.hpp; port 0: a free one
   std::vector<std::string> http{};                  ///< as resp; none: no HTTP
@@ -65,6 +71,7 @@ struct Options {
   std::size_t max_memory = std::numeric_limits<std::size_t>::max();  ///< bytes for states
   SnapshotOptions snapshot;
   StoreOptions store;
+  RuleOptions rules;
   ConnectionLimits limits;
   LogOptions log;
 };

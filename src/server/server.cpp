@@ -8,8 +8,11 @@
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/signal_set.hpp>
 #include <boost/asio/steady_timer.hpp>
+#include <condition_variable>
 #include <csignal>
 #include <cstring>
+#include <memory>
+#include <mutex>
 #include <optional>
 #include <thread>
 #include <utility>
@@ -17,6 +20,8 @@
 #include "redis/secret_file.hpp"
 #include "redis/trouble.hpp"
 #include "server/event_loop.hpp"
+#include "server/gateway/rule_keeper.hpp"
+#include "server/gateway/rule_metrics.hpp"
 #include "server/listener.hpp"
 #include "server/notify.hpp"
 #include "server/snapshot_keeper.hpp"
@@ -102,6 +107,7 @@ struct Server::State {
       : options(wanted),
         service(rules, {.max_keys = wanted.max_keys, .max_bytes = wanted.max_memory}, wanted.log),
         snapshot(service, wanted.snapshot),
+        rule_keeper(rules, wanted.rules),
         metrics(service.metrics.add_worker()),
         tls(wanted.tls),
         signals(io),
@@ -117,6 +123,8 @@ struct Server::State {
   Supervisor supervisor = Supervisor::of_environment();
   Service service;
   SnapshotKeeper snapshot;
+  RuleKeeper rule_keeper;
+  bool running = false;           ///< workers have threads
   WorkerMetrics& metrics;         ///< of the control loop
   boost::asio::io_context io{1};  ///< the control loop: accepts, watches, never decides
   ClientAddresses addresses;      ///< outlives the workers' connections
@@ -268,9 +276,68 @@ struct Server::State {
                 });
   }
 
+  /// Has the action run while no worker does anything.
+  void while_parked(const std::function<void()>& action) {
+    struct Parking {
+      std::mutex mutex;
+      std::condition_variable changed;
+      std::size_t parked = 0;
+      bool over = false;
+    };
+    const auto parking = std::make_shared<Parking>();
+    const auto end = [&parking] {
+      const std::lock_guard lock(parking->mutex);
+      parking->over = true;
+      parking->changed.notify_all();
+    };
+    struct AtEnd {
+      const std::function<void()> act;
+      ~AtEnd() { act(); }
+    } const at_end{end};
+    if (running) {
+      for (const auto& worker : workers) {
+        worker->post([parking] {
+          std::unique_lock lock(parking->mutex);
+          ++parking->parked;
+          parking->changed.notify_all();
+          parking->changed.wait(lock, [&] { return parking->over; });
+        });
+      }
+      std::unique_lock lock(parking->mutex);
+      parking->changed.wait(lock, [&] { return parking->parked == workers.size(); });
+    }
+    action();
+  }
+
+  /// What is read whole and found good is in force for all workers at one instant; what is not
+  /// changes nothing.
+  std::optional<StartError> load_rules() {
+    auto loaded = rule_keeper.load();
+    if (!loaded) return loaded.error();
+    const std::shared_ptr<const Generation> generation = std::move(loaded).value();
+    while_parked([&] {
+      for (const Table::Succession& succession :
+           rule_keeper.put_in_force(generation, service.clock.now())) {
+        service.table.succeed(succession, [] {});
+      }
+      for (const auto& worker : workers) {
+        worker->decider().renew(generation, rule_keeper.identities());
+      }
+    });
+    return {};
+  }
+
+  void write_rule_metrics(std::string& text) const {
+    if (!rule_keeper.in_force()) return;
+    std::vector<const RuleCounts*> counts;
+    for (const auto& worker : workers) counts.push_back(&worker->decider().counts());
+    server::write_rule_metrics(text, *rule_keeper.in_force(), counts);
+  }
+
   void note_reload(Reloaded what, const std::optional<StartError>& error) {
     const auto at = static_cast<std::size_t>(what);
-    const char* name = what == Reloaded::tls ? "certificate" : "password";
+    constexpr std::array<const char*, reloaded_things> names{"certificate", "password", "rules"};
+    const char* const name = names[at];
     (error ? metrics.failed_reloads : metrics.reloads)[at].add(1);
     if (error) {
       service.log.write(LogKind::reload_failed, {{"kept", name}, {"reason", error->message}});
@@ -284,6 +351,7 @@ struct Server::State {
     supervisor.reloading();
     if (!options.tls.certificate.empty()) note_reload(Reloaded::tls, tls.load());
     if (!options.password_file.empty()) note_reload(Reloaded::password, read_password());
+    if (rule_keeper.has_sources()) note_reload(Reloaded::rules, load_rules());
     supervisor.ready();
   }
 
@@ -299,6 +367,7 @@ struct Server::State {
       }
       for (const auto& worker : workers) worker->tick();
       if (tls.context() && tls.changed()) note_reload(Reloaded::tls, tls.load());
+      if (rule_keeper.changed()) note_reload(Reloaded::rules, load_rules());
       // All states are looked at once in two minutes, even when nobody asks.
       const std::size_t keys = service.table.stats().keys;
       service.table.sweep(service.clock.now(), std::clamp<std::size_t>(keys / 120, 256, 100'000));
@@ -373,6 +442,12 @@ Expected<std::vector<Server::Listening>, StartError> Server::listen() {
   if (!options.store.url.empty()) {
     if (auto error = state_->share_states()) return *std::move(error);
   }
+  if (state_->rule_keeper.has_sources()) {
+    if (auto error = state_->load_rules()) return *std::move(error);
+    state_->service.metrics.write_rules_in_force = [state = state_.get()](std::string& text) {
+      state->write_rule_metrics(text);
+    };
+  }
   if (auto error = SnapshotKeeper::cannot_write(options.snapshot)) return *std::move(error);
   for (const auto& [addresses, speaks] :
        {std::pair{&options.resp, Speaks::resp}, std::pair{&options.http, Speaks::http},
@@ -413,6 +488,7 @@ void Server::run() {
   state.snapshot.start();
   std::vector<std::thread> threads;
   for (const auto& worker : state.workers) threads.emplace_back([&worker] { worker->run(); });
+  state.running = true;
   state.await_signal();
   state.look_for_store();
   state.tick();
@@ -421,6 +497,7 @@ void Server::run() {
   state.supervisor.ready();
   run_loop(state.io, state.metrics, state.service.log, [&state] { state.resume(); });
   const std::size_t cut_off = state.open();
+  state.running = false;
   for (const auto& worker : state.workers) worker->stop();
   for (std::thread& thread : threads) thread.join();
   state.snapshot.finish();

@@ -54,6 +54,8 @@ void Worker::run() {
 
 void Worker::stop() { io_.stop(); }
 
+void Worker::post(std::function<void()> action) { boost::asio::post(io_, std::move(action)); }
+
 void Worker::adopt(Arrival arrival) {
   const int descriptor = arrival.descriptor;
   try {

@@ -16,6 +16,7 @@
 #include "server/client_addresses.hpp"
 #include "server/commands.hpp"
 #include "server/dialogue.hpp"
+#include "server/gateway/decider.hpp"
 #include "server/options.hpp"
 #include "server/tls.hpp"
 #include "server/worker_stores.hpp"
@@ -51,6 +52,12 @@ class Worker {
   ~Worker();
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
+
+  /// Has the action run on the worker's thread, soon.
+  void post(std::function<void()> action);
+
+  /// What the rules in force say; used on the worker's thread, or while that does nothing.
+  Decider& decider() noexcept { return decider_; }
 
   /// How connections are answered that speak so. Before run(); without, they are closed.
   void speak(Speaks what, DialogueMaker maker);
@@ -114,6 +121,7 @@ class Worker {
   std::atomic<std::uint64_t> lingering_{0};
   /// Only this thread works on its sockets; others post.
   boost::asio::io_context io_{BOOST_ASIO_CONCURRENCY_HINT_UNSAFE_IO};
+  Decider decider_{context_, io_};
   boost::asio::executor_work_guard<boost::asio::io_context::executor_type> work_;
 };
 

@@ -10,16 +10,11 @@
 
 #include "gateway/rule_files.hpp"
 #include "server/gateway/generation.hpp"
+#include "server/options.hpp"
 #include "server/start_error.hpp"
 #include "weir/local/table.hpp"
 
 namespace weir::server {
-
-/// What an operator says of rules. Both empty: there are none.
-struct RuleOptions {
-  gateway::RulePaths files{};
-  std::string rate{};  ///< "100/s per ip": a domain "default" without a file
-};
 
 /// Reads rule files whole, checks them, and gives each rule the states of its identity: those of a
 /// rule of the same name in the same domain before, whatever its numbers.

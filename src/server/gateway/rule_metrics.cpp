@@ -1,0 +1,190 @@
+#include "server/gateway/rule_metrics.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <iterator>
+#include <vector>
+
+namespace weir::server {
+namespace {
+
+using Out = std::back_insert_iterator<std::string>;
+using gateway::EdgeRule;
+
+constexpr std::array<const char*, gate_results> result_names{"allowed", "limited",
+                                                             "shadow_limited"};
+
+void head(Out out, const char* name, const char* type, const char* help) {
+  fmt::format_to(out, "# HELP {} {}\n# TYPE {} {}\n", name, help, name, type);
+}
+
+/// A label's value in quotation marks: names of rules hold values of descriptors, so any bytes.
+std::string quoted(std::string_view value) {
+  std::string text = "\"";
+  for (const char c : value) {
+    if (c == '\n') {
+      text += "\\n";
+    } else {
+      if (c == '"' || c == '\\') text += '\\';
+      text += c;
+    }
+  }
+  return text + '"';
+}
+
+/// One rule, or all that have no labels of their own.
+struct Row {
+  std::string labels;  ///< domain="...",rule="..."
+  std::vector<const EdgeRule*> rules;
+};
+
+std::vector<Row> rows_of(const gateway::RuleSet& set) {
+  std::vector<Row> rows;
+  Row other{.labels = "domain=\"other\",rule=\"other\"", .rules = {}};
+  for (const gateway::Domain& domain : set.domains()) {
+    for (const EdgeRule& rule : domain.rules) {
+      if (rows.size() == most_labelled_rules) {
+        other.rules.push_back(&rule);
+        continue;
+      }
+      rows.push_back({"domain=" + quoted(domain.name) + ",rule=" + quoted(rule.label), {&rule}});
+    }
+  }
+  if (!other.rules.empty()) rows.push_back(std::move(other));
+  return rows;
+}
+
+/// Sums what `pick` finds in the counts of a row's rules, of all workers.
+class Sums {
+ public:
+  explicit Sums(std::span<const RuleCounts* const> counts) : counts_(counts) {}
+
+  template <typename Pick>
+  std::uint64_t operator()(const Row& row, const Pick& pick) const {
+    std::uint64_t total = 0;
+    for (const RuleCounts* counts : counts_) {
+      for (const EdgeRule* rule : row.rules) total += pick(counts->of(rule->number)).value();
+    }
+    return total;
+  }
+
+ private:
+  std::span<const RuleCounts* const> counts_;
+};
+
+void write_decisions(Out out, const std::vector<Row>& rows, const Sums& sum) {
+  head(out, "weir_rule_decisions_total", "counter",
+       "Decisions of each rule, by result and source.");
+  for (const Row& row : rows) {
+    for (std::size_t result = 0; result < gate_results; ++result) {
+      for (std::size_t source = 0; source < sources; ++source) {
+        const std::uint64_t total = sum(
+            row, [&](const RuleCounts::PerRule& counts) -> auto& {
+              return counts.decisions[result][source];
+            });
+        // Most rules are decided by one source all their lives.
+        if (total == 0 && source > 0) continue;
+        fmt::format_to(out, "weir_rule_decisions_total{{{},result=\"{}\",source=\"{}\"}} {}\n",
+                       row.labels, result_names[result], name(static_cast<redis::Source>(source)),
+                       total);
+      }
+    }
+  }
+}
+
+void write_hits(Out out, const std::vector<Row>& rows, const Sums& sum) {
+  head(out, "weir_rule_hits_total", "counter", "Cost that was asked of each rule, by result.");
+  for (const Row& row : rows) {
+    for (std::size_t result = 0; result < gate_results; ++result) {
+      fmt::format_to(out, "weir_rule_hits_total{{{},result=\"{}\"}} {}\n", row.labels,
+                     result_names[result],
+                     sum(
+                         row, [&](const RuleCounts::PerRule& counts) -> auto& {
+                           return counts.hits[result];
+                         }));
+    }
+  }
+  head(out, "weir_rule_near_limit_hits_total", "counter",
+       "Of the cost let through or asked, what lay in the last fifth of the limit.");
+  for (const Row& row : rows) {
+    fmt::format_to(
+        out, "weir_rule_near_limit_hits_total{{{}}} {}\n", row.labels,
+        sum(
+            row, [](const RuleCounts::PerRule& counts) -> auto& { return counts.near_hits; }));
+  }
+  head(out, "weir_rule_over_limit_hits_total", "counter",
+       "Of the cost that was refused, what lay beyond the limit.");
+  for (const Row& row : rows) {
+    fmt::format_to(
+        out, "weir_rule_over_limit_hits_total{{{}}} {}\n", row.labels,
+        sum(
+            row, [](const RuleCounts::PerRule& counts) -> auto& { return counts.over_hits; }));
+  }
+}
+
+void write_candidates(Out out, const std::vector<Row>& rows, const Sums& sum) {
+  head(out, "weir_rule_candidate_decisions_total", "counter",
+       "What limits that are tried out beside a rule's would have decided.");
+  for (const Row& row : rows) {
+    if (row.rules.size() != 1) continue;
+    const std::vector<gateway::Quota>& candidates = row.rules.front()->candidates;
+    for (std::size_t at = 0; at < candidates.size(); ++at) {
+      if (!candidates[at].limit) continue;
+      const auto line = [&](const char* result, auto pick) {
+        fmt::format_to(out,
+                       "weir_rule_candidate_decisions_total{{{},candidate={},result=\"{}\"}} {}\n",
+                       row.labels, quoted(candidates[at].limit->text()), result, sum(row, pick));
+      };
+      line(
+          "allowed", [at](const RuleCounts::PerRule& counts) -> auto& {
+            return counts.candidates[at].allowed;
+          });
+      line(
+          "limited", [at](const RuleCounts::PerRule& counts) -> auto& {
+            return counts.candidates[at].refused;
+          });
+    }
+  }
+}
+
+/// Of limits of one term; what several terms allow is no single number.
+void write_limits(Out out, const std::vector<Row>& rows) {
+  const auto line = [&](const char* name, const Row& row, auto number_of) {
+    if (row.rules.size() != 1 || !row.rules.front()->quota.limit) return;
+    const Limit& limit = *row.rules.front()->quota.limit;
+    if (limit.terms().size() != 1) return;
+    fmt::format_to(out, "{}{{{}}} {}\n", name, row.labels, number_of(limit.terms().front()));
+  };
+  head(out, "weir_rule_limit", "gauge", "What a rule's limit grants in a window.");
+  for (const Row& row : rows) {
+    line("weir_rule_limit", row, [](const LimitTerm& term) { return term.count; });
+  }
+  head(out, "weir_rule_window_seconds", "gauge", "The window of a rule's limit.");
+  for (const Row& row : rows) {
+    line("weir_rule_window_seconds", row,
+         [](const LimitTerm& term) { return static_cast<double>(term.period.count()) / 1e6; });
+  }
+}
+
+}  // namespace
+
+void write_rule_metrics(std::string& text, const Generation& generation,
+                        std::span<const RuleCounts* const> counts) {
+  const Out out(text);
+  const std::vector<Row> rows = rows_of(generation.rules);
+  const Sums sum(counts);
+  head(out, "weir_config_generation", "gauge",
+       "Which attempt to read the rules brought those in force.");
+  fmt::format_to(out, "weir_config_generation {}\n", generation.number);
+  head(out, "weir_config_last_success_timestamp_seconds", "gauge",
+       "When the rules in force were read.");
+  fmt::format_to(out, "weir_config_last_success_timestamp_seconds {:.3f}\n",
+                 std::chrono::duration<double>(generation.read_at.time_since_epoch()).count());
+  write_decisions(out, rows, sum);
+  write_hits(out, rows, sum);
+  write_candidates(out, rows, sum);
+  write_limits(out, rows);
+}
+
+}  // namespace weir::server
