@@ -30,7 +30,7 @@ install(FILES "${PROJECT_SOURCE_DIR}/cmake/weirConfig.cmake"
 
 # Dependents first, as a static link wants them.
 set(WEIR_ARCHIVES "")
-foreach(target IN ITEMS weir_local weir_limit)
+foreach(target IN ITEMS weir_http weir_local weir_limit)
   get_target_property(type ${target} TYPE)
   if(type STREQUAL "STATIC_LIBRARY")
     string(APPEND WEIR_ARCHIVES " -l${target}")

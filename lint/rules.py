@@ -46,10 +46,13 @@ EXCEPTIONS = {
     "local": ("cpuid.h", "x86intrin.h"),  # the time stamp counter
 }
 
-# One header speaks to a library of other people, for those alone who include it: Asio, or Boost's.
+# One header each speaks to a library of other people, for those alone who include it.
 EXCEPTIONS_OF_FILES = {
     "include/weir/local/asio_operation.hpp": ("asio/", "boost/asio/"),
     "src/gateway/yaml.cpp": ("yaml-cpp/",),
+    "include/weir/http/beast.hpp": ("boost/beast/http/",),
+    "include/weir/http/httplib.hpp": ("httplib.h",),
+    "include/weir/http/grpcpp.hpp": ("grpcpp/",),
 }
 
 STANDARD_HEADERS = frozenset("""

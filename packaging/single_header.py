@@ -1,4 +1,5 @@
-"""weir in one header, made of include/weir and the sources of src/limit and src/local.
+"""weir in one header, made of include/weir and the sources of src/limit, src/local and
+src/http.
 
     single_header.py FILE
 
@@ -17,7 +18,8 @@ import re
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-LEFT_OUT = ("asio.hpp", "asio_concurrency.hpp", "asio_operation.hpp")
+LEFT_OUT = ("asio.hpp", "asio_concurrency.hpp", "asio_operation.hpp", "beast.hpp", "grpcpp.hpp",
+            "httplib.hpp")
 LEFT_OUT_FOLDER = "include/weir/redis/"
 INCLUDE = re.compile(r'\s*#\s*include\s*(?:<(?P<system>[^>]+)>|"(?P<ours>[^"]+)")')
 
@@ -109,8 +111,9 @@ def single_header() -> str:
     for path in files_of("include/weir", ".hpp"):
         faces.add(path)
     sources = Part(faces.known)
-    for path in files_of("src/limit", ".cpp") + files_of("src/local", ".cpp"):
-        sources.add(path)
+    for folder in ("src/limit", "src/local", "src/http"):
+        for path in files_of(folder, ".cpp"):
+            sources.add(path)
 
     body = "\n".join([
         "#ifndef WEIR_SINGLE_HEADER\n#define WEIR_SINGLE_HEADER\n",
