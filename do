@@ -11,8 +11,9 @@ build_packages=(g++ cmake ninja-build ccache libboost1.81-dev libcli11-dev libsp
   libssl-dev libyaml-cpp-dev)
 bench_packages=(libbenchmark-dev)
 test_packages=(libgtest-dev libgmock-dev librapidcheck-dev redis-server redis-tools libhiredis-dev
-  liblua5.1-0-dev python3 python3-redis python3-venv openssl clang-14 libclang-rt-14-dev curl
-  procps pkg-config zsh fish mandoc groff-base)
+  libcpp-httplib-dev libgrpc++-dev protobuf-compiler-grpc liblua5.1-0-dev python3 python3-redis
+  python3-venv openssl clang-14 libclang-rt-14-dev curl procps pkg-config zsh fish mandoc
+  groff-base)
 package_packages=(dpkg-dev file gzip xz-utils lintian)
 slow_test_packages=(debootstrap systemd-container doxygen)  # and those above
 # Whose packaged clients are tested: the command that is needed, and what brings it if nothing has.

@@ -61,4 +61,4 @@ class Weir(ConanFile):
         self.cpp_info.set_property("cmake_find_mode", "none")
         self.cpp_info.builddirs = [os.path.join("lib", "cmake", "weir")]
         self.cpp_info.set_property("pkg_config_name", "weir")
-        self.cpp_info.libs = ["weir_local", "weir_limit"]
+        self.cpp_info.libs = ["weir_http", "weir_local", "weir_limit"]

@@ -15,6 +15,7 @@ run("${CMAKE_COMMAND}" -S "${CONSUMER}" -B "${SCRATCH}/build" -G Ninja
   -DCMAKE_BUILD_TYPE=Release "-DCMAKE_CXX_FLAGS=-Wall -Wextra -Wpedantic -Werror")
 run("${CMAKE_COMMAND}" --build "${SCRATCH}/build")
 run("${SCRATCH}/build/consumer")
+run("${SCRATCH}/build/handler")
 run("${SCRATCH}/build/sharing")
 
 # The same source by pkg-config alone.
@@ -23,7 +24,7 @@ if(PKG_CONFIG)
   file(GLOB_RECURSE pc_file "${SCRATCH}/installed/weir.pc")
   cmake_path(GET pc_file PARENT_PATH pc_folder)
   set(ENV{PKG_CONFIG_PATH} "${pc_folder}")
-  foreach(source_of IN ITEMS "main.cpp of weir" "sharing.cpp of weir-redis")
+  foreach(source_of IN ITEMS "main.cpp of weir" "handler.cpp of weir" "sharing.cpp of weir-redis")
     string(REPLACE " of " ";" source_and_package "${source_of}")
     list(GET source_and_package 0 source)
     list(GET source_and_package 1 package)
