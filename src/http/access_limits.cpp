@@ -25,7 +25,7 @@ void append_caller(std::string& key, const Visit& visit) {
 }
 
 std::optional<Span> retry_after(const Taken& taken) {
-  if (taken.admitted || taken.retry_after == std::chrono::nanoseconds::max()) return {};
+  if (taken.retry_after == std::chrono::nanoseconds::max()) return {};
   return std::chrono::ceil<Span>(taken.retry_after);
 }
 
@@ -84,6 +84,16 @@ struct ByPath {
   }
 };
 
+Reply worded(const AccessLimit& limit, const TurnedAway& who) {
+  if (limit.answer_by) return limit.answer_by(who);
+  switch (who.why) {
+    case Why::over_limit: break;
+    case Why::not_logged_in: return limit.login_answer;
+    case Why::unavailable: return limit.unavailable_answer;
+  }
+  return limit.answer;
+}
+
 }  // namespace
 
 bool AccessLimits::has_route(std::string_view path) const noexcept {
@@ -108,15 +118,12 @@ std::optional<Refused> AccessLimits::decide(const Visit& visit) const {
   const Declared* const declared = find(visit);
   if (declared == nullptr) return {};
   if (declared->limit.need_login && visit.user.empty()) {
-    return refused(*declared, {.why = Why::not_logged_in, .visit = visit}, {});
+    return Refused{Why::not_logged_in,
+                   worded(declared->limit, {.why = Why::not_logged_in, .visit = visit})};
   }
   const Taken taken = declared->take(key_of(*declared, visit));
   if (taken.admitted) return {};
-  std::optional<std::chrono::seconds> seconds;
-  if (const auto after = retry_after(taken)) {
-    seconds = std::max(std::chrono::ceil<std::chrono::seconds>(*after), std::chrono::seconds{1});
-  }
-  return refused(*declared, {Why::over_limit, visit, seconds}, taken);
+  return refused(*declared, visit, taken);
 }
 
 std::string AccessLimits::key_of(const Declared& declared, const Visit& visit) {
@@ -140,16 +147,18 @@ std::string AccessLimits::key_of(const Declared& declared, const Visit& visit) {
   return key;
 }
 
-Refused AccessLimits::refused(const Declared& declared, const TurnedAway& who, const Taken& taken) {
-  const AccessLimit& limit = declared.limit;
-  Refused refused{who.why, limit.answer_by              ? limit.answer_by(who)
-                           : who.why == Why::over_limit ? limit.answer
-                                                        : limit.login_answer};
-  if (who.why == Why::not_logged_in) return refused;
+Refused AccessLimits::refused(const Declared& declared, const Visit& visit, const Taken& taken) {
   RateStanding standing{.retry_after = retry_after(taken)};
-  // Of several terms nobody here knows which refused, so nothing is said of them.
+  std::optional<std::chrono::seconds> seconds;
+  if (const auto after = standing.retry_after) {
+    seconds = std::max(std::chrono::ceil<std::chrono::seconds>(*after), std::chrono::seconds{1});
+  }
+  const Why why = taken.unavailable ? Why::unavailable : Why::over_limit;
+  Refused refused{why, worded(declared.limit, {why, visit, seconds})};
+
+  // Of several terms nobody here knows which refused, and without a count nothing is known at all.
   std::array<RatePolicy, 1> policy{};
-  if (declared.term) {
+  if (declared.term && why == Why::over_limit) {
     policy[0] = {.name = declared.name,
                  .quota = declared.term->count,
                  .window = declared.term->period,

@@ -88,6 +88,9 @@ Expected<Limit, std::string> limit_of(const AccessLimit& declared) {
   if (auto complaint = wrong_reply("login_answer", declared.login_answer)) {
     return *std::move(complaint);
   }
+  if (auto complaint = wrong_reply("unavailable_answer", declared.unavailable_answer)) {
+    return *std::move(complaint);
+  }
   const bool counted = declared.max_count != 0 || declared.within.count() != 0;
   if (counted == !declared.limit.empty()) {
     return std::string("expected max_count and within, or a limit, and not both");

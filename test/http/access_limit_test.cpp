@@ -267,6 +267,19 @@ TEST_F(AccessLimitTest, WhereNobodyKnowsWhenThereIsNoRetryAfter) {
   EXPECT_EQ(field(refused->reply, "RateLimit"), R"("any /reply";r=0)");
 }
 
+TEST_F(AccessLimitTest, WhereNobodyCountsItIsNotTheCallersDoing) {
+  const auto declared =
+      AccessLimits::of({{.path = "/reply", .limit = "1/1m"}}, [](std::string_view) -> Take {
+        return [](std::string_view) -> Taken { return {.retry_after = 1s, .unavailable = true}; };
+      });
+  const auto refused = declared.decide(alice_replies);
+  ASSERT_TRUE(refused);
+  EXPECT_EQ(refused->why, Why::unavailable);
+  EXPECT_EQ(refused->reply.status, 503U);
+  ASSERT_EQ(refused->reply.fields.size(), 1U);
+  EXPECT_EQ(field(refused->reply, "Retry-After"), "1");
+}
+
 TEST_F(AccessLimitTest, WhatADeclarationsFunctionThrowsIsNoPass) {
   const auto declared =
       limits({{.path = "/reply", .limit = "1/1m", .key = [](const Visit&) -> std::string {

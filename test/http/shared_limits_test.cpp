@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "test/http/manual_limits.hpp"
@@ -78,6 +79,27 @@ TEST(SharedAccessLimits, HandlersOfOneLimitDoNotMeet) {
   EXPECT_FALSE(other.decide("/topic", "alice"));
   EXPECT_FALSE(other.decide("/reply", "bob"));
   EXPECT_EQ(one.decide("/reply", "")->why, Why::not_logged_in);
+}
+
+TEST(SharedAccessLimits, WithoutTheStoreThePolicyDecidesAndSaysWhy) {
+  const auto store = redis::Client::connect("redis://127.0.0.1:1").value();  // nobody is there
+  const auto first_and_second = [&store](redis::WithoutStore without_store) {
+    const auto shared = std::make_shared<redis::Limits>(
+        *store, redis::Policy{.deadline = 30s, .without_store = without_store, .members = 2});
+    const auto limits = AccessLimits::of({{.path = "/reply", .max_count = 2, .within = 3'600s}},
+                                         kept_in([shared](std::string_view limit) {
+                                           return std::make_unique<redis::Limiter<>>(shared, limit);
+                                         }));
+    const auto status = [&limits] {
+      const auto refused = limits.decide({.method = "POST", .path = "/reply", .user = "alice"});
+      return refused ? refused->reply.status : 200U;
+    };
+    const unsigned first = status();
+    return std::pair(first, status());
+  };
+  EXPECT_EQ(first_and_second(redis::WithoutStore::open), std::pair(200U, 200U));
+  EXPECT_EQ(first_and_second(redis::WithoutStore::share), std::pair(200U, 429U));  // 2 of 2 members
+  EXPECT_EQ(first_and_second(redis::WithoutStore::closed), std::pair(503U, 503U));
 }
 
 }  // namespace

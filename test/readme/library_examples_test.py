@@ -13,8 +13,8 @@ class LibraryExamplesPage(unittest.TestCase):
         shown = re.findall(r"^\[(\S+)\]\(\.\./examples/\1\).*?\n\n```c\+\+\n(.*?)^```$", page,
                            re.M | re.S)
         programs = {path.name: path.read_text() for path in (ROOT / "examples").glob("*.cpp")}
-        self.assertEqual(len(programs), 9)
-        self.assertEqual(len(shown), 9)
+        self.assertEqual(len(programs), 12)
+        self.assertEqual(len(shown), 12)
         self.maxDiff = None
         self.assertEqual(dict(shown), programs)
 

@@ -57,7 +57,11 @@ struct AccessLimit {
                         "application/problem+json",
                         R"({"type":"about:blank","title":"Unauthorized","status":401})",
                         {{"WWW-Authenticate", "Bearer"}}};
-  std::function<Reply(const TurnedAway&)> answer_by{};  ///< instead of both
+  /// While the keeper cannot count, and its policy is to let nobody in.
+  Reply unavailable_answer = {
+      503, "application/problem+json",
+      R"({"type":"about:blank","title":"Service Unavailable","status":503})"};
+  std::function<Reply(const TurnedAway&)> answer_by{};  ///< instead of all three
 };
 
 /// Which declaration cannot be, and why.
@@ -116,7 +120,7 @@ class AccessLimits {
 
   const Declared* find(const Visit& visit) const noexcept;
   static std::string key_of(const Declared& declared, const Visit& visit);
-  static Refused refused(const Declared& declared, const TurnedAway& who, const Taken& taken);
+  static Refused refused(const Declared& declared, const Visit& visit, const Taken& taken);
 
   std::vector<Declared> declared_;  ///< in the order of their paths
 };

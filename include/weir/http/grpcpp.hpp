@@ -27,8 +27,8 @@ struct GrpcCall {
 ///     return *refused;
 ///   }
 ///
-/// RESOURCE_EXHAUSTED, or UNAUTHENTICATED; the reply's body is the message, and its fields are
-/// trailing metadata: retry-after, ratelimit, ratelimit-policy.
+/// RESOURCE_EXHAUSTED, UNAUTHENTICATED or UNAVAILABLE; the reply's body is the message, and its
+/// fields are trailing metadata: retry-after, ratelimit, ratelimit-policy.
 ///
 /// Threads  that of the handler
 /// Errors   as AccessLimits::decide()
@@ -45,8 +45,9 @@ inline std::optional<::grpc::Status> refusal(const AccessLimits& limits,
                    [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
     context.AddTrailingMetadata(name, field.value);
   }
-  const auto code = refused->why == Why::over_limit ? ::grpc::StatusCode::RESOURCE_EXHAUSTED
-                                                    : ::grpc::StatusCode::UNAUTHENTICATED;
+  auto code = ::grpc::StatusCode::RESOURCE_EXHAUSTED;
+  if (refused->why == Why::not_logged_in) code = ::grpc::StatusCode::UNAUTHENTICATED;
+  if (refused->why == Why::unavailable) code = ::grpc::StatusCode::UNAVAILABLE;
   return ::grpc::Status(code, refused->reply.body);
 }
 

@@ -17,6 +17,7 @@ struct Taken {
   bool admitted = false;
   /// Then the same call would be admitted; max() where nobody knows.
   std::chrono::nanoseconds retry_after{0};
+  bool unavailable = false;  ///< refused, and nobody counted: as a store's policy `closed` wants
 };
 
 /// Takes one call of a key, from any thread.
@@ -37,16 +38,20 @@ template <typename Make>
 Keeper kept_in(Make make) {
   return [make = std::move(make)](std::string_view limit) -> Take {
     return [limiter = std::shared_ptr(make(limit))](std::string_view key) -> Taken {
-      const auto told = [](const Outcome& outcome, SteadyInstant now) -> Taken {
+      const auto told = [](const auto& outcome, SteadyInstant now) -> Taken {
         if (outcome) return {.admitted = true};
         const bool known = outcome.ready_at != SteadyInstant::max();
-        return {.retry_after = known ? outcome.wait(now) : std::chrono::nanoseconds::max()};
+        Taken taken{.retry_after = known ? outcome.wait(now) : std::chrono::nanoseconds::max()};
+        if constexpr (requires { outcome.source; }) {
+          taken.unavailable = outcome.source == decltype(outcome.source)::closed;
+        }
+        return taken;
       };
       if constexpr (requires { limiter->clock(); }) {
         const SteadyInstant now = limiter->clock().now();
         return told(limiter->try_acquire(key, 1, now), now);
       } else {
-        const Outcome outcome = limiter->try_acquire(key, 1);
+        const auto outcome = limiter->try_acquire(key, 1);
         return told(outcome, SteadyClock{}.now());
       }
     };

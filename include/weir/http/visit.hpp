@@ -31,6 +31,7 @@ struct Reply {
 enum class Why : std::uint8_t {
   over_limit,
   not_logged_in,  ///< the handler is for users alone; nothing was counted
+  unavailable,    ///< who counts is away, and wants nobody let in meanwhile
 };
 
 }  // namespace weir::http
