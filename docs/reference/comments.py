@@ -31,6 +31,7 @@ GROUPS = (
     (r"local/(clocks?|steady_instant)\.hpp", "clocks"),
     (r"local/(keyed\w*|table|rule|spent_ids)\.hpp", "keyed"),
     (r"local/.*", "limiters"),
+    (r"http/.*", "handlers"),
     (r"algorithm/.*", "algorithms"),
     (r"(limit|duration)\.hpp", "grammar"),
     (r".*", "vocabulary"),

@@ -20,8 +20,18 @@ PUBLIC_TYPE = re.compile(r"^(?:struct|class) (?:\[\[\w+\]\] )?(\w+)(?: final)?(?
                          re.MULTILINE)
 
 
+PART = re.compile(r"^namespace weir((?:::\w+)?) \{$", re.MULTILINE)
+
+
 def page_name(kind: str, name: str) -> str:
-    return f"{kind}weir_1_1{name}.html"
+    """Of a type by its name inside weir: TokenBucket, redis::Limiter."""
+    return f"{kind}weir_1_1{name.replace('::', '_1_1')}.html"
+
+
+def public_types(text: str) -> list[str]:
+    part = PART.search(text)
+    inside = part[1].removeprefix("::") + "::" if part and part[1] else ""
+    return [inside + name for name in PUBLIC_TYPE.findall(INNER_NAMESPACE.sub("", text))]
 
 
 class Reference(unittest.TestCase):
@@ -43,7 +53,7 @@ class Reference(unittest.TestCase):
 
     def test_every_public_type_has_a_page(self):
         types = [(path, name) for path, text in self.headers.items()
-                 for name in PUBLIC_TYPE.findall(INNER_NAMESPACE.sub("", text))]
+                 for name in public_types(text)]
         self.assertGreater(len(types), 30)
         missing = [f"{path}: {name}" for path, name in types
                    if not {page_name(kind, name) for kind in ("struct", "class")} & set(self.pages)]
@@ -55,6 +65,7 @@ class Reference(unittest.TestCase):
         for path, text in self.headers.items():
             for title, words in FIXED_LINE.findall(text):
                 first = html.escape(words.split()[0], quote=False)
+                first = re.sub(r"`([^`]*)`", r"<code>\1</code>", first)
                 self.assertRegex(told, rf"<dt>{title}</dt><dd>[^\n]{{0,200}}{re.escape(first)}",
                                  f"{path}: {title} {words}")
                 found += 1
