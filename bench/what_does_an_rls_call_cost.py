@@ -1,0 +1,102 @@
+"""What does a call of Envoy's rate limit service cost, beside the least that HTTP/2 lets one do?
+
+    what_does_an_rls_call_cost.py --server build/release/test/server/grpc/rls_server
+                                  [--rounds 7] [--calls 200000] [--smoke]
+
+One program serves either way: by weir's dialogue, which reads the request, asks who decides (here
+one that always grants), and writes the answer; or by bare nghttp2, which answers whatever ends with
+the same bytes. Sockets and loop are the same. h2load asks over 10 connections with 1 and with 16
+calls at once; the request has one descriptor of two entries. Cost is the server's own CPU time for
+each call; the cases take turns, round by round. Both the median and the least are shown; ratios
+are taken within a round, and their median counts.
+"""
+
+import argparse
+import os
+import pathlib
+import platform
+import re
+import shutil
+import statistics
+import subprocess
+import tempfile
+import time
+
+PATH = "/envoy.service.ratelimit.v3.RateLimitService/ShouldRateLimit"
+
+
+def field(number: int, content: bytes) -> bytes:
+    return bytes([number << 3 | 2, len(content)]) + content
+
+
+def entry(key: bytes, value: bytes) -> bytes:
+    return field(1, field(1, key) + field(2, value))
+
+
+# RateLimitRequest{domain, descriptors{entries{key, value} entries{key, value}}}
+MESSAGE = field(1, b"edge") + field(2, entry(b"remote_address", b"203.0.113.77")
+                                    + entry(b"path", b"/v1/orders"))
+BODY = b"\0" + len(MESSAGE).to_bytes(4, "big") + MESSAGE
+
+
+def scheduled_seconds(pid: int) -> float:
+    """On a processor, to the nanosecond: ticks of 10 ms would blur short runs."""
+    return int(pathlib.Path(f"/proc/{pid}/schedstat").read_text().split()[0]) / 1e9
+
+
+class Server:
+    def __init__(self, program: pathlib.Path, kind: str):
+        self.process = subprocess.Popen([program, kind], stdout=subprocess.PIPE, text=True)
+        self.address = self.process.stdout.readline().split()[1]
+
+    def stop(self):
+        self.process.terminate()
+        self.process.wait(10)
+
+    def microseconds(self, body: str, streams: int, calls: int) -> float:
+        before = scheduled_seconds(self.process.pid)
+        told = subprocess.run(
+            ["h2load", "-n", str(calls), "-c", "10", "-m", str(streams), "-d", body,
+             "-H", "content-type: application/grpc", "-H", "te: trailers",
+             f"http://{self.address}{PATH}"], capture_output=True, text=True, check=True).stdout
+        if not re.search(rf"\b{calls} succeeded, 0 failed", told):
+            raise SystemExit(f"not every call was answered:\n{told}")
+        return (scheduled_seconds(self.process.pid) - before) / calls * 1e6
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--server", type=pathlib.Path, required=True)
+    parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--calls", type=int, default=200_000)
+    parser.add_argument("--smoke", action="store_true")
+    options = parser.parse_args()
+    if options.smoke:
+        options.rounds, options.calls = 1, 1_000
+    if not shutil.which("h2load"):
+        print("h2load is not installed (nghttp2-client): nothing measured")
+        return
+    costs = {(kind, streams): [] for streams in (1, 16) for kind in ("floor", "weir")}
+    with tempfile.NamedTemporaryFile() as body:
+        body.write(BODY)
+        body.flush()
+        for _ in range(options.rounds):
+            for (kind, streams), each in costs.items():
+                server = Server(options.server, kind)
+                try:
+                    server.microseconds(body.name, streams, max(options.calls // 20, 100))
+                    each.append(server.microseconds(body.name, streams, options.calls))
+                finally:
+                    server.stop()
+    print(f"{time.strftime('%Y-%m-%d')}, {os.cpu_count()} cores, {platform.platform()}, "
+          f"load average {os.getloadavg()[0]:.1f}; {options.rounds} rounds of {options.calls} "
+          "calls over 10 connections")
+    print(f"{'at once':>8}  {'server':8}{'CPU us/call':>12}{'least':>8}{'to the floor':>14}")
+    for (kind, streams), each in costs.items():
+        ratios = [cost / floor for cost, floor in zip(each, costs["floor", streams])]
+        print(f"{streams:>8}  {kind:8}{statistics.median(each):12.2f}{min(each):8.2f}"
+              f"{statistics.median(ratios):14.2f}")
+
+
+if __name__ == "__main__":
+    main()

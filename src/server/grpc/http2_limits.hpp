@@ -1,0 +1,28 @@
+// What one client of HTTP/2 may make the server hold and do.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+
+#include "weir/vocabulary.hpp"
+
+namespace weir::server::grpc {
+
+struct Http2Limits {
+  std::uint32_t streams = 128;                            ///< calls at once
+  std::size_t header_list_bytes = std::size_t{16} << 10;  ///< as HTTP/2 counts: 32 a field more
+  std::size_t continuations = 4;                          ///< frames behind one HEADERS
+  std::size_t message_bytes = std::size_t{64} << 10;      ///< one message of a client
+  std::size_t request_bytes = std::size_t{256} << 10;     ///< of all calls that are not answered
+  Cost resets = 200;                                      ///< calls that the client abandoned or
+  Span resets_for = std::chrono::seconds(10);             ///< broke, in so long
+  std::size_t frames_without_call = 1000;                 ///< in a second without a call
+  std::chrono::seconds greeting{5};                       ///< until the client's first SETTINGS
+  std::chrono::seconds request{10};                       ///< until a request is complete
+  std::chrono::seconds stalled_answer{10};                ///< that the client's window lets not out
+  std::chrono::seconds call{60};                          ///< until a unary call is answered
+  std::chrono::seconds idle{300};                         ///< without a call
+};
+
+}  // namespace weir::server::grpc
