@@ -294,13 +294,19 @@ void Calls::tell_carrier() const {
 }
 
 bool Calls::go_on() {
-  if (!waits_for_room_) return false;
-  waits_for_room_ = false;
+  bool heard = false;
+  if (!std::exchange(waits_for_room_, false)) return false;
   for (std::size_t at = 0; at < calls_.size(); ++at) {
     Call& call = *calls_[at];
-    if (call.conversation && !call.finished && call.output.empty()) hear_messages(call);
+    if (!call.conversation || call.finished) continue;
+    if (!call.output.empty()) {
+      waits_for_room_ = true;  // for the client's window, where it is not this one's turn
+      continue;
+    }
+    hear_messages(call);
+    heard = true;
   }
-  return true;
+  return heard;
 }
 
 // ---- Time ----

@@ -1,6 +1,15 @@
 #include "server/grpc/services.hpp"
 
+#include <google/protobuf/stubs/logging.h>
+
 namespace weir::server::grpc {
+namespace {
+
+/// Protocol Buffers would write a line to standard error for each message that is no UTF-8: what a
+/// client sends is answered, and fills no log.
+[[maybe_unused]] const auto silenced = google::protobuf::SetLogHandler(nullptr);
+
+}  // namespace
 
 std::vector<std::string> Services::names() const {
   std::vector<std::string> names;

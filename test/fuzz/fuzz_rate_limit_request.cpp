@@ -1,0 +1,48 @@
+// Whatever a message says, it is read within the bounds or refused; read again it says the same.
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "server/grpc/rate_limit_ask.hpp"
+
+namespace {
+
+using namespace weir::server::grpc;
+
+void require(bool holds) {
+  if (!holds) __builtin_trap();
+}
+
+void keeps_to(const RateLimitBounds& bounds, const RateLimitAsk& ask) {
+  require(!ask.domain.empty() && ask.domain.size() <= bounds.text_bytes);
+  require(!ask.descriptors.empty() && ask.descriptors.size() <= bounds.descriptors);
+  require(ask.hits > 0 && ask.hits <= bounds.hits);
+  for (const RateLimitDescriptor& descriptor : ask.descriptors) {
+    require(descriptor.entries.size() <= bounds.entries);
+    require(!descriptor.hits || *descriptor.hits <= bounds.hits);
+    if (descriptor.limit) {
+      require(descriptor.limit->unit >= RateLimitUnit::second &&
+              descriptor.limit->unit <= RateLimitUnit::week);
+    }
+    for (const RateLimitEntry& entry : descriptor.entries) {
+      require(entry.key.size() <= bounds.text_bytes && entry.value.size() <= bounds.text_bytes);
+    }
+  }
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  static RateLimitReader reader;
+  const std::string_view message(reinterpret_cast<const char*>(data), size);
+  for (const RateLimitBounds& bounds :
+       {RateLimitBounds{}, RateLimitBounds{.descriptors = 2, .entries = 1, .text_bytes = 4}}) {
+    const auto ask = reader.read(message, bounds);
+    if (ask) {
+      keeps_to(bounds, *ask);
+    } else {
+      require(!ask.error().message.empty());
+    }
+  }
+  return 0;
+}

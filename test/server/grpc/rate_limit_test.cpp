@@ -1,0 +1,320 @@
+// Envoy's rate limit service: what is read of a request, what is refused, what an answer says.
+#include <envoy/service/ratelimit/v3/rls.pb.h>
+#include <gmock/gmock.h>
+
+#include <limits>
+#include <utility>
+
+#include "test/server/grpc/grpc_fixture.hpp"
+
+namespace weir::test {
+namespace {
+
+using namespace server::grpc;
+using namespace std::chrono_literals;
+using envoy::service::ratelimit::v3::RateLimitRequest;
+using envoy::service::ratelimit::v3::RateLimitResponse;
+using testing::ElementsAre;
+using testing::SizeIs;
+
+RateLimitRequest request_of(const std::string& key, const std::string& value) {
+  RateLimitRequest request;
+  request.set_domain("edge");
+  auto& entry = *request.add_descriptors()->add_entries();
+  entry.set_key(key);
+  entry.set_value(value);
+  return request;
+}
+
+// ---- Reading ----
+
+class RateLimitRead : public testing::Test {
+ protected:
+  Expected<RateLimitAsk, Status> read(const RateLimitRequest& request) {
+    bytes = request.SerializeAsString();
+    return reader.read(bytes, {});
+  }
+  Status fault(const RateLimitRequest& request) { return read(request).error(); }
+
+  RateLimitReader reader;
+  std::string bytes;
+};
+
+TEST_F(RateLimitRead, HasAllThatARequestSays) {
+  RateLimitRequest request = request_of("a", "1");
+  auto& second = *request.add_descriptors();
+  for (const char* name : {"b", "c"}) {
+    auto& entry = *second.add_entries();
+    entry.set_key(name);
+    entry.set_value(std::string(name) + "'s");
+  }
+  second.mutable_limit()->set_requests_per_unit(7);
+  second.mutable_limit()->set_unit(envoy::type::v3::WEEK);
+  second.mutable_hits_addend()->set_value(0);
+  request.add_descriptors();
+  request.set_hits_addend(3);
+  const auto ask = read(request);
+  ASSERT_TRUE(ask);
+  EXPECT_EQ(ask->domain, "edge");
+  EXPECT_EQ(ask->hits, 3U);
+  ASSERT_THAT(ask->descriptors, SizeIs(3));
+  EXPECT_THAT(ask->descriptors[0].entries, ElementsAre(RateLimitEntry{"a", "1"}));
+  EXPECT_EQ(ask->descriptors[0].limit, std::nullopt);
+  EXPECT_EQ(ask->descriptors[0].hits, std::nullopt);
+  EXPECT_THAT(ask->descriptors[1].entries,
+              ElementsAre(RateLimitEntry{"b", "b's"}, RateLimitEntry{"c", "c's"}));
+  EXPECT_EQ(ask->descriptors[1].limit, (RateLimitOverride{7, RateLimitUnit::week}));
+  EXPECT_EQ(ask->descriptors[1].hits, 0U);
+  EXPECT_THAT(ask->descriptors[2].entries, SizeIs(0));
+}
+
+TEST_F(RateLimitRead, CountsNoHitsAsOne) { EXPECT_EQ(read(request_of("a", "b"))->hits, 1U); }
+
+TEST_F(RateLimitRead, LacksADomainOrDescriptorsInTheKnownWords) {
+  RateLimitRequest request = request_of("a", "b");
+  request.clear_domain();
+  EXPECT_EQ(fault(request), (Status{Code::unknown, "rate limit domain must not be empty"}));
+  request.set_domain("edge");
+  request.clear_descriptors();
+  EXPECT_EQ(fault(request),
+            (Status{Code::unknown, "rate limit descriptor list must not be empty"}));
+}
+
+TEST_F(RateLimitRead, KeepsToItsBounds) {
+  const auto with = [](auto change) {
+    RateLimitRequest request = request_of("a", "b");
+    change(request);
+    return request;
+  };
+  const std::string longest(1024, 'x');
+  const std::string above(1025, 'x');
+  const auto message = [](const std::string& text) { return Status{Code::invalid_argument, text}; };
+
+  EXPECT_TRUE(read(with([&](auto& request) { request.set_domain(longest); })));
+  EXPECT_EQ(fault(with([&](auto& request) { request.set_domain(above); })),
+            message("bytes of the domain: expected 1024 at most, found 1025"));
+  EXPECT_TRUE(read(request_of(longest, longest)));
+  EXPECT_EQ(fault(request_of(above, "b")),
+            message("descriptor 0, bytes of a key or value: expected 1024 at most, found 1025"));
+  EXPECT_FALSE(read(request_of("a", above)));
+  const auto descriptors = [](int count) {
+    return [count](auto& request) {
+      while (request.descriptors_size() < count) request.add_descriptors();
+    };
+  };
+  EXPECT_TRUE(read(with(descriptors(64))));
+  EXPECT_EQ(fault(with(descriptors(65))), message("descriptors: expected 64 at most, found 65"));
+  const auto entries = [](int count) {
+    return [count](auto& request) {
+      auto& last = *request.add_descriptors();
+      while (last.entries_size() < count) last.add_entries();
+    };
+  };
+  EXPECT_TRUE(read(with(entries(32))));
+  EXPECT_EQ(fault(with(entries(33))),
+            message("descriptor 1, entries: expected 32 at most, found 33"));
+  EXPECT_TRUE(read(with([](auto& request) { request.set_hits_addend(1U << 31); })));
+  EXPECT_EQ(fault(with([](auto& request) { request.set_hits_addend(0xffffffff); })),
+            message("hits_addend: expected 2147483648 at most, found 4294967295"));
+  EXPECT_EQ(fault(with([](auto& request) {
+              request.mutable_descriptors(0)->mutable_hits_addend()->set_value(~0ULL);
+            })),
+            message("descriptor 0, hits_addend: expected 2147483648 at most, found "
+                    "18446744073709551615"));
+}
+
+TEST_F(RateLimitRead, KnowsTheUnitsOfALimit) {
+  for (int unit = -1; unit <= 99; ++unit) {
+    RateLimitRequest request = request_of("a", "b");
+    request.mutable_descriptors(0)->mutable_limit()->set_unit(
+        static_cast<envoy::type::v3::RateLimitUnit>(unit));
+    EXPECT_EQ(read(request).has_value(), unit >= 1 && unit <= 7) << unit;
+  }
+  RateLimitRequest request = request_of("a", "b");
+  request.mutable_descriptors(0)->mutable_limit()->set_unit(
+      static_cast<envoy::type::v3::RateLimitUnit>(99));
+  EXPECT_EQ(fault(request).message,
+            "descriptor 0, unit of the limit: expected 1 (SECOND) to 7 (WEEK), found 99");
+}
+
+TEST_F(RateLimitRead, RefusesWhatIsNoMessage) {
+  const std::string bad[] = {
+      "\xff",
+      std::string("\x0a\x05"
+                  "edge"),                         // shorter than it says
+      std::string("\x0a\x02\xff\xfe", 4),          // no UTF-8
+      std::string("\x0a\xff\xff\xff\xff\x7f", 6),  // longer than 2^31
+      std::string("\x12\x80\x80\x80\x80\x80\x80\x80\x80\x80\x01", 11),
+      std::string(300, '\x13'),  // groups in groups
+  };
+  for (const std::string& message : bad) {
+    const auto ask = reader.read(message, {});
+    ASSERT_FALSE(ask);
+    EXPECT_EQ(ask.error(), (Status{Code::internal, "the message is no RateLimitRequest"}));
+  }
+}
+
+TEST_F(RateLimitRead, PassesOverFieldsThatItDoesNotKnow) {
+  bytes = request_of("a", "b").SerializeAsString() +
+          "\xf2\x01\x03"
+          "new";
+  EXPECT_TRUE(reader.read(bytes, {}));
+  bytes += std::string("\xf2\x01\xc0\x84\x3d", 5) + std::string(1'000'000, 'x');
+  EXPECT_TRUE(reader.read(bytes, {}));
+}
+
+TEST_F(RateLimitRead, GivesBackWhatAHugeListTook) {
+  std::string huge =
+      "\x0a\x01"
+      "d";
+  for (int count = 0; count < 32'000; ++count) huge += std::string("\x12\0", 2);
+  EXPECT_FALSE(reader.read(huge, {}));
+  const RateLimitRequest small = request_of("a", "b");
+  for (int time = 0; time < 3; ++time) EXPECT_TRUE(read(small));
+}
+
+// ---- Answering ----
+
+/// Keeps what was asked, and answers when the test does.
+class KeepingDecider final : public RateLimitDecider {
+ public:
+  void decide(const RateLimitAsk&, RateLimitReply reply) override {
+    replies.push_back(std::move(reply));
+  }
+  std::vector<RateLimitReply> replies;
+};
+
+class RateLimitCalls : public GrpcFixture {
+ protected:
+  static constexpr const char* path =
+      "/envoy.service.ratelimit.v3.RateLimitService/ShouldRateLimit";
+
+  const Heard& ask(const RateLimitRequest& request) {
+    return GrpcFixture::ask(call_header(path), framed(request.SerializeAsString()));
+  }
+
+  static RateLimitResponse response_of(const Heard& heard) {
+    RateLimitResponse response;
+    if (heard.messages().size() != 1 || !response.ParseFromString(heard.messages()[0])) {
+      ADD_FAILURE() << "no response: " << heard.code() << ' ' << heard.message();
+    }
+    return response;
+  }
+
+  /// From now on a later decision is what a call gets.
+  void keep() {
+    serve_rate_limits_by(services, keeping);
+    begin();
+  }
+
+  KeepingDecider keeping;
+};
+
+TEST_F(RateLimitCalls, AreAnsweredForEachDescriptorInItsPlace) {
+  RateLimitRequest request = request_of("a", "1");
+  request.add_descriptors()->add_entries()->set_key("over");
+  request.add_descriptors();
+  const RateLimitResponse response = response_of(ask(request));
+  EXPECT_EQ(response.overall_code(), RateLimitResponse::OVER_LIMIT);
+  ASSERT_THAT(response.statuses(), SizeIs(3));
+  EXPECT_EQ(response.statuses(0).code(), RateLimitResponse::OK);
+  EXPECT_EQ(response.statuses(1).code(), RateLimitResponse::OVER_LIMIT);
+  EXPECT_EQ(response.statuses(1).limit_remaining(), 0U);
+  EXPECT_EQ(response.statuses(2).limit_remaining(), 9U);
+  EXPECT_EQ(response.statuses(2).current_limit().name(), "ten");
+  EXPECT_EQ(response.statuses(2).duration_until_reset().seconds(), 1);
+  EXPECT_EQ(response.statuses(2).duration_until_reset().nanos(), 500'000'000);
+}
+
+TEST_F(RateLimitCalls, FailAsTheDeciderSays) {
+  const Heard& heard = ask(request_of("fail", "no rate limit configuration loaded"));
+  EXPECT_EQ(heard.code(), 2);
+  EXPECT_EQ(heard.message(), "no rate limit configuration loaded");
+}
+
+TEST_F(RateLimitCalls, WithoutADomainFailInTheKnownWords) {
+  const Heard& heard = ask({});
+  EXPECT_EQ(heard.code(), 2);
+  EXPECT_EQ(heard.message(), "rate limit domain must not be empty");
+}
+
+TEST_F(RateLimitCalls, CarryAllThatAnAnswerHas) {
+  keep();
+  auto metadata = std::make_shared<google::protobuf::Struct>();
+  (*metadata->mutable_fields())["domain"].set_string_value("edge");
+  const Instant until = Instant{} + 1'795'163'520'000'001us;
+  RateLimitAnswer answer{.overall = RateLimitCode::over_limit,
+                         .statuses = {{.code = RateLimitCode::unknown,
+                                       .limit = {{5, RateLimitUnit::week, "five"}},
+                                       .remaining = 4,
+                                       .until_reset = 1us,
+                                       .quota = {{100, until, "shared"}}},
+                                      {.code = RateLimitCode::ok}},
+                         .response_headers = {{"ratelimit-limit", "5"}},
+                         .request_headers = {{"x-a", "1"}, {"x-b", "2"}},
+                         .raw_body = std::string("rest\0", 5),
+                         .dynamic_metadata = metadata,
+                         .quota = {{7, until, ""}}};
+  RateLimitRequest request = request_of("a", "1");
+  request.add_descriptors();
+  const std::int32_t stream = client->call(call_header(path), framed(request.SerializeAsString()));
+  converse(*client, *dialogue);
+  ASSERT_THAT(keeping.replies, SizeIs(1));
+  keeping.replies[0].post(std::move(answer));
+  carrier->posted.front()();
+  converse(*client, *dialogue);
+  const RateLimitResponse response = response_of(client->heard(stream));
+  EXPECT_EQ(response.statuses(0).current_limit().unit(), RateLimitResponse::RateLimit::WEEK);
+  EXPECT_EQ(response.statuses(0).duration_until_reset().nanos(), 1'000);
+  EXPECT_EQ(response.statuses(0).quota().requests(), 100U);
+  EXPECT_EQ(response.statuses(0).quota().valid_until().seconds(), 1'795'163'520);
+  EXPECT_EQ(response.statuses(0).quota().valid_until().nanos(), 1'000);
+  EXPECT_EQ(response.statuses(0).quota().id(), "shared");
+  EXPECT_FALSE(response.statuses(1).has_current_limit());
+  EXPECT_FALSE(response.statuses(1).has_duration_until_reset());
+  EXPECT_EQ(response.response_headers_to_add(0).key(), "ratelimit-limit");
+  EXPECT_EQ(response.request_headers_to_add(1).value(), "2");
+  EXPECT_EQ(response.raw_body(), std::string("rest\0", 5));
+  EXPECT_EQ(response.dynamic_metadata().fields().at("domain").string_value(), "edge");
+  EXPECT_EQ(response.quota().requests(), 7U);
+}
+
+TEST_F(RateLimitCalls, ForgetTheAnswerBefore) {
+  keep();
+  const auto answered = [&](const RateLimitAnswer& answer) {
+    const std::int32_t stream =
+        client->call(call_header(path), framed(request_of("a", "1").SerializeAsString()));
+    converse(*client, *dialogue);
+    keeping.replies.back().answer(answer);
+    converse(*client, *dialogue);
+    return response_of(client->heard(stream));
+  };
+  answered({.statuses = {{.limit = {{5, RateLimitUnit::week, "five"}}}}, .raw_body = "body"});
+  const RateLimitResponse bare = answered({.statuses = {{}}});
+  EXPECT_FALSE(bare.statuses(0).has_current_limit());
+  EXPECT_EQ(bare.raw_body(), "");
+}
+
+TEST_F(RateLimitCalls, AnsweredOnOtherDescriptorsFail) {
+  keep();
+  const std::int32_t stream =
+      client->call(call_header(path), framed(request_of("a", "1").SerializeAsString()));
+  converse(*client, *dialogue);
+  keeping.replies[0].answer({});
+  converse(*client, *dialogue);
+  EXPECT_EQ(client->heard(stream).code(), 13);
+}
+
+TEST_F(RateLimitCalls, MayFailLater) {
+  keep();
+  const std::int32_t stream =
+      client->call(call_header(path), framed(request_of("a", "1").SerializeAsString()));
+  converse(*client, *dialogue);
+  keeping.replies[0].post_failure({Code::unknown, "the store is gone"});
+  carrier->posted.front()();
+  converse(*client, *dialogue);
+  EXPECT_EQ(client->heard(stream).message(), "the store is gone");
+}
+
+}  // namespace
+}  // namespace weir::test
