@@ -10,6 +10,7 @@
 #include "weir/algorithm/any_of.hpp"
 #include "weir/algorithm/block.hpp"
 #include "weir/algorithm/boxed.hpp"
+#include "weir/algorithm/calendar_window.hpp"
 #include "weir/algorithm/concurrency.hpp"
 #include "weir/algorithm/gcra.hpp"
 #include "weir/algorithm/leaky_bucket.hpp"
@@ -26,7 +27,8 @@ struct LimitTerm {
     fixed_window,
     sliding_window,
     sliding_log,
-    concurrency,  ///< its period is the lease
+    concurrency,      ///< its period is the lease
+    calendar_window,  ///< its period is the longest of its units
   };
 
   Algorithm algorithm = Algorithm::token_bucket;
@@ -37,6 +39,8 @@ struct LimitTerm {
   Cost parts = 10;   ///< sliding window
   Cost initial = 1;  ///< token bucket: tokens at the start; burst unless written
   Span block{0};     ///< penalty after a refusal; 0: none
+  CalendarUnit unit = CalendarUnit::day;  ///< calendar window
+  std::string zone = "UTC";               ///< calendar window: a name of the time zone database
 
   bool operator==(const LimitTerm&) const = default;
 };
@@ -55,21 +59,23 @@ struct LimitError {
 ///
 ///   limit     = [algorithm] count "/" period { option } { "&" limit }
 ///   algorithm = token-bucket (default) | gcra | leaky-bucket | fixed-window | sliding-window |
-///               sliding-log | concurrency (count at once, for a period at most)
+///               sliding-log | concurrency (count at once, for a period at most) |
+///               calendar-window (its period: minute | hour | day | week | month | year)
 ///   count     = positive integer, optionally with k or M      period = [number] unit
-///   option    = burst N | queue N | parts N | initial N | block DURATION
+///   option    = burst N | queue N | parts N | initial N | zone NAME | block DURATION
 ///
 /// Threads  a Limit does not change once made; share it freely
 /// Errors   parse() names the column and what was expected there
 class Limit {
  public:
   /// One term without a penalty; by far the commonest limit.
-  using Single = AnyOf<Gcra, LeakyBucket, FixedWindow, SlidingWindow, SlidingLog, Concurrency>;
+  using Single =
+      AnyOf<Gcra, LeakyBucket, FixedWindow, SlidingWindow, SlidingLog, Concurrency, CalendarWindow>;
   /// Several terms, or one with a penalty.
   using Composite = AllOf<Block<Single>>;
   /// The algorithm of any limit. A single term's state costs no more than it would alone.
   using Machine = AnyOf<Gcra, LeakyBucket, FixedWindow, SlidingWindow, SlidingLog, Concurrency,
-                        Boxed<Composite>>;
+                        CalendarWindow, Boxed<Composite>>;
   using State = Machine::State;
 
   static constexpr std::size_t longest_text = 512;

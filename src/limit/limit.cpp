@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "limit/parser.hpp"
+#include "limit/time_zones.hpp"
 #include "weir/duration.hpp"
 
 namespace weir {
@@ -25,6 +26,10 @@ Limit::Single::Config single_config(const LimitTerm& term) {
       return SlidingLog::configure({term.count, term.period}).value();
     case LimitTerm::Algorithm::concurrency:
       return Concurrency::configure({term.count, term.period}).value();
+    case LimitTerm::Algorithm::calendar_window: {
+      const TimeZone* zone = time_zones().find(term.zone).value();
+      return CalendarWindow::configure({term.count, term.unit, *zone}).value();
+    }
   }
   return {};
 }
@@ -44,7 +49,8 @@ std::string print(const LimitTerm& term) {
   using enum LimitTerm::Algorithm;
   std::string text;
   if (term.algorithm != token_bucket) text = std::string(name(term.algorithm)) + " ";
-  text += std::to_string(term.count) + "/" + print_duration(term.period);
+  text += std::to_string(term.count) + "/";
+  text += term.algorithm == calendar_window ? name(term.unit) : print_duration(term.period);
   if (term.algorithm == token_bucket && term.burst != term.count) {
     text += " burst " + std::to_string(term.burst);
   }
@@ -55,6 +61,7 @@ std::string print(const LimitTerm& term) {
   if (term.algorithm == token_bucket && term.initial != term.burst) {
     text += " initial " + std::to_string(term.initial);
   }
+  if (term.zone != "UTC") text += " zone " + term.zone;
   if (term.block != Span{0}) text += " block " + print_duration(term.block);
   return text;
 }
@@ -66,8 +73,8 @@ bool full_at_start(const LimitTerm& term) {
 }  // namespace
 
 const char* name(LimitTerm::Algorithm algorithm) noexcept {
-  constexpr std::array names{"token-bucket",   "leaky-bucket", "fixed-window",
-                             "sliding-window", "sliding-log",  "concurrency"};
+  constexpr std::array names{"token-bucket", "leaky-bucket", "fixed-window",   "sliding-window",
+                             "sliding-log",  "concurrency",  "calendar-window"};
   return names[static_cast<std::size_t>(algorithm)];
 }
 

@@ -6,6 +6,8 @@
 #include <string>
 
 #include "limit/characters.hpp"
+#include "limit/quoted.hpp"
+#include "limit/time_zones.hpp"
 #include "weir/duration.hpp"
 
 namespace weir {
@@ -25,16 +27,8 @@ constexpr std::array algorithm_names{
     AlgorithmName{"sliding-window", TermAlgorithm::sliding_window},
     AlgorithmName{"sliding-log", TermAlgorithm::sliding_log},
     AlgorithmName{"concurrency", TermAlgorithm::concurrency},
+    AlgorithmName{"calendar-window", TermAlgorithm::calendar_window},
 };
-
-/// What stands at the cursor, fit to be shown in a message.
-std::string quoted(std::string_view word) {
-  std::string shown = "'";
-  for (const char c : word.substr(0, 24)) {
-    shown += c >= ' ' && c <= '~' && c != '\'' ? c : '?';
-  }
-  return shown + (word.size() > 24 ? "…'" : "'");
-}
 
 class Parser {
  public:
@@ -101,7 +95,11 @@ class Parser {
     }
     ++at_;
     skip_space();
-    term.period = read_period();
+    if (term.algorithm == TermAlgorithm::calendar_window) {
+      read_unit(term);
+    } else {
+      term.period = read_period();
+    }
     term.burst = term.count;
     read_options(term);
     if (!error_) check(term, numbers_at);
@@ -121,7 +119,7 @@ class Parser {
     if ((first >= 'a' && first <= 'z') || (first >= 'A' && first <= 'Z')) {
       fail(at_, "unknown algorithm " + quoted(word) +
                     "; expected token-bucket, gcra, leaky-bucket, fixed-window, sliding-window, "
-                    "sliding-log or concurrency");
+                    "sliding-log, concurrency or calendar-window");
     }
   }
 
@@ -167,6 +165,30 @@ class Parser {
     return read->span;
   }
 
+  /// A bare word: the calendar has no three weeks that all agree on. m could be either of two.
+  void read_unit(LimitTerm& term) {
+    const std::string_view word = word_here();
+    for (const CalendarUnit unit : calendar_units) {
+      const bool is_short = word.size() == 1 && word[0] == name(unit)[0];
+      if (word != name(unit) && !(is_short && word != "m")) continue;
+      term.unit = unit;
+      term.period = longest(unit);
+      at_ += word.size();
+      return;
+    }
+    const char* expected = word == "m" ? "expected minute or month"
+                                       : "expected minute, hour, day, week, month or year";
+    fail(at_, std::string(expected) + ", got " + found());
+  }
+
+  void read_zone(LimitTerm& term) {
+    const std::string_view word = word_here();
+    const auto zone = time_zones().find(word);
+    if (!zone) return fail(at_, zone.error());
+    term.zone = word;
+    at_ += word.size();
+  }
+
   void read_options(LimitTerm& term) {
     std::optional<Cost> initial;
     unsigned seen = 0;
@@ -194,12 +216,15 @@ class Parser {
       } else if (option == "initial") {
         once(8, bucket, "token-bucket and gcra");
         initial = number();
+      } else if (option == "zone") {
+        once(32, term.algorithm == TermAlgorithm::calendar_window, "calendar-window");
+        read_zone(term);
       } else if (option == "block") {
         once(16, true, "");
         term.block = read_block();
       } else {
         fail(begin, "unknown option " + quoted(option) +
-                        "; expected burst, queue, parts, initial, block or &");
+                        "; expected burst, queue, parts, initial, zone, block or &");
       }
     }
     term.initial = initial.value_or(term.burst);
@@ -251,6 +276,9 @@ class Parser {
         break;
       case TermAlgorithm::concurrency:
         report(Concurrency::configure({term.count, term.period}));
+        break;
+      case TermAlgorithm::calendar_window:
+        report(CalendarWindow::configure({term.count, term.unit, TimeZone::utc()}));
         break;
     }
   }

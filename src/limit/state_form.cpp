@@ -30,6 +30,8 @@ template <>
 constexpr std::int64_t tag<Box<Limit::Composite::State>> = 5;
 template <>
 constexpr std::int64_t tag<Concurrency::State> = 6;
+template <>
+constexpr std::int64_t tag<CalendarWindow::State> = 7;
 
 // ---- Writing ----
 
@@ -43,7 +45,8 @@ void write(const Gcra::State& state, Form& form) {
 void write(const LeakyBucket::State& state, Form& form) {
   form.insert(form.end(), {field_of(state.drained_at.whole), state.drained_at.rest});
 }
-void write(const FixedWindow::State& state, Form& form) {
+template <typename Numbers>
+void write(const CountedState<Numbers>& state, Form& form) {
   form.insert(form.end(), {field_of(state.window), state.used});
 }
 void write(const SlidingWindow::State& state, Form& form) {
@@ -117,7 +120,8 @@ bool read(Fields fields, LeakyBucket::State& state) {
   if (drained_at) state.drained_at = *drained_at;
   return drained_at.has_value();
 }
-bool read(Fields fields, FixedWindow::State& state) {
+template <typename Numbers>
+bool read(Fields fields, CountedState<Numbers>& state) {
   if (fields.size() != 2 || !is_instant(fields[0]) || !is_count(fields[1])) return false;
   state = {instant_of(fields[0]), fields[1]};
   return true;

@@ -21,6 +21,7 @@ namespace weir {
 ///   5 several terms   {blocked_until, length, form of a single one}...
 ///   6 concurrency     latest permit, instant of the latest grant, weight of all, then of each
 ///                     permit in the order in which they end {leaves_at, permit, weight}...
+///   7 calendar window window, used
 void write_form(const Limit::State& state, std::vector<std::int64_t>& form);
 
 /// The state that has this form; none where no state has. Any integers may be given, and whatever
