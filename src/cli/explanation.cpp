@@ -79,6 +79,18 @@ Sentences on_fixed_window(const LimitTerm& term) {
   };
 }
 
+Sentences on_calendar_window(const LimitTerm& term) {
+  const std::string unit = name(term.unit);
+  const std::string count = std::to_string(term.count);
+  return {
+      "A counter allows " + calls(term.count) + " in each " + unit + " of the calendar in " +
+          term.zone + ", and starts again when the next one begins.",
+      "A call above that is refused until then, and takes nothing.",
+      "Its weakness: across that instant " + std::to_string(2 * term.count) +
+          " may act as good as at once, " + count + " just before it and " + count + " just after.",
+  };
+}
+
 Sentences on_sliding_window(const LimitTerm& term) {
   const Rate rate = rate_of(term);
   return {
@@ -123,6 +135,7 @@ Sentences on_algorithm(const LimitTerm& term) {
     case LimitTerm::Algorithm::sliding_window: return on_sliding_window(term);
     case LimitTerm::Algorithm::sliding_log: return on_sliding_log(term);
     case LimitTerm::Algorithm::concurrency: return on_concurrency(term);
+    case LimitTerm::Algorithm::calendar_window: return on_calendar_window(term);
   }
   return {};
 }

@@ -59,7 +59,8 @@ constexpr std::array letters{
     NamedLetter{"token-bucket", 't'},   NamedLetter{"gcra", 't'},
     NamedLetter{"leaky-bucket", 'l'},   NamedLetter{"fixed-window", 'f'},
     NamedLetter{"sliding-window", 'w'}, NamedLetter{"sliding-log", 'o'},
-    NamedLetter{"concurrency", 'c'},    NamedLetter{"several", 'm'},
+    NamedLetter{"concurrency", 'c'},    NamedLetter{"calendar-window", 'k'},
+    NamedLetter{"several", 'm'},
 };
 
 /// A library for FUNCTION LOAD.

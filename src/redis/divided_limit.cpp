@@ -18,14 +18,20 @@ Wide ceil_of(Wide amount, Wide by) { return (amount + by - 1) / by; }
 
 std::string period_text(std::int64_t ticks) { return std::to_string(ticks) + "us"; }
 
+std::string rate_text(const LimitTerm& term) {
+  const bool by_calendar = term.algorithm == Algorithm::calendar_window;
+  return std::to_string(term.count) + "/" +
+         (by_calendar ? name(term.unit) : period_text(term.period.count()));
+}
+
 /// "5/4us", with the options that the algorithm has.
 std::string text_of(const LimitTerm& term) {
-  std::string text = std::string(name(term.algorithm)) + " " + std::to_string(term.count) + "/" +
-                     period_text(term.period.count());
+  std::string text = std::string(name(term.algorithm)) + " " + rate_text(term);
   switch (term.algorithm) {
     case Algorithm::token_bucket: text += " burst " + std::to_string(term.burst); break;
     case Algorithm::leaky_bucket: text += " queue " + std::to_string(term.queue); break;
     case Algorithm::sliding_window: text += " parts " + std::to_string(term.parts); break;
+    case Algorithm::calendar_window: text += " zone " + term.zone; break;
     case Algorithm::fixed_window:
     case Algorithm::sliding_log:
     case Algorithm::concurrency: break;
@@ -62,6 +68,13 @@ LimitTerm divided(LimitTerm term, std::uint32_t members) {
       term.period = Span{within_longest(windows * term.period.count())};
       break;
     }
+    case Algorithm::calendar_window:
+      // The calendar has no unit of several days that its members could share.
+      if (term.count < members) {
+        term.algorithm = Algorithm::fixed_window;
+        return divided(term, members);
+      }
+      break;
     case Algorithm::concurrency: break;
   }
   term.count = std::max<Cost>(1, term.count / members);

@@ -21,6 +21,10 @@ class Words {
     next() += std::to_string(number);
     return *this;
   }
+  Words& operator<<(const std::string& word) {
+    next() += word;
+    return *this;
+  }
   Words& operator<<(Span span) { return *this << span.count(); }
 
   std::string text;
@@ -52,6 +56,36 @@ void add_numbers(const Concurrency::Config& config, Words& words) {
   words << config.limit << config.lease;
 }
 
+/// A zone from the database has whole seconds.
+void add_second(std::chrono::microseconds time, std::string& word) {
+  word += ',' + std::to_string(std::chrono::floor<std::chrono::seconds>(time).count());
+}
+void add_change(const TimeZone::YearlyChange& change, std::string& word) {
+  for (const unsigned number : {change.month, change.week, change.weekday}) {
+    word += ',' + std::to_string(number);
+  }
+  add_second(change.time, word);
+  add_second(change.offset, word);
+}
+std::string word_of(const TimeZone::Settings& zone) {
+  std::string word;
+  add_second(zone.first_offset, word);
+  word += ',' + std::to_string(zone.changes.size());
+  for (const TimeZone::Change& change : zone.changes) {
+    add_second(change.at.time_since_epoch(), word);
+    add_second(change.offset, word);
+  }
+  if (zone.yearly) {
+    word += ',' + std::to_string(zone.yearly->first_year);
+    for (const auto& change : zone.yearly->changes) add_change(change, word);
+  }
+  return word.substr(1);
+}
+void add_numbers(const CalendarWindow::Config& config, Words& words) {
+  words << config.limit << static_cast<std::int64_t>(config.unit);
+  words << word_of(config.zone->settings());
+}
+
 using Trouble = std::optional<Unstorable>;
 
 Trouble trouble_of(const Gcra::Config& config) {
@@ -65,7 +99,7 @@ Trouble trouble_of(const Config&) {
 }
 
 /// In the order of Limit::Single.
-constexpr std::string_view letters = "tlfwoc";
+constexpr std::string_view letters = "tlfwock";
 static_assert(letters.size() == std::variant_size_v<Limit::Single::Config>);
 
 Trouble add(const Limit::Composite::Config& composite, Span slack, Words& words) {

@@ -39,7 +39,12 @@ Span slack_of(const Limit::Machine::Config& config, Span slack = usual_slack);
 ///   w SLACK limit part counted          sliding window
 ///   o SLACK limit period                sliding log
 ///   c SLACK limit lease                 concurrency
+///   k SLACK limit unit zone             calendar window
 ///   m SLACK n {penalty letter number...}...  n terms
+///
+/// A unit is 0 for a minute to 5 for a year. A zone is one word, integers with commas: the offset
+/// at first, how many changes there are, of each its second and the offset from then on; then,
+/// where two come each year, the first such year and twice month, week, weekday, time and offset.
 ///
 /// Requires 0 <= slack <= longest_span.
 Expected<std::string, Unstorable> config_text(const Limit& limit, Span slack = usual_slack);

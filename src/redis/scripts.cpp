@@ -21,6 +21,7 @@ constexpr std::array machine_pieces{
     MachinePiece{'w', "sliding_window", "take_sliding_window"},
     MachinePiece{'o', "sliding_log", "take_sliding_log"},
     MachinePiece{'c', "concurrency"},
+    MachinePiece{'k', "calendar_window"},
     MachinePiece{'m', "several_terms"},
 };
 constexpr char all_machines = 'm';
@@ -32,11 +33,15 @@ void append(std::string& script, std::string_view name) {
 }
 
 /// In the order of Limit::Machine.
-constexpr std::string_view letters = "tlfwocm";
+constexpr std::string_view letters = "tlfwockm";
 static_assert(letters.size() == std::variant_size_v<Limit::Machine::Config>);
 
 bool serves(char letter, const MachinePiece& piece) {
   return letter == all_machines || letter == piece.letter;
+}
+
+bool counts_windows(char letter) {
+  return letter == 'f' || letter == 'k' || letter == all_machines;
 }
 
 /// What all verbs stand on: the machines, and how limits and states are read.
@@ -44,6 +49,7 @@ std::string foundation(char letter) {
   std::string script;
   append(script, "names");
   append(script, "interval");
+  if (counts_windows(letter)) append(script, "window_counter");
   std::string table = "local machines = {";
   for (const MachinePiece& piece : machine_pieces) {
     if (!serves(letter, piece)) continue;

@@ -37,7 +37,7 @@ std::string function_name(ScriptVerb verb);
 /// All functions of all limits, for FUNCTION LOAD (Redis 7 and later).
 std::string function_library();
 
-/// The letter of the limit's machine: t, l, f, w, o or c, and m for several terms or a penalty.
+/// The letter of the limit's machine: t, l, f, w, o, c or k, and m for several terms or a penalty.
 char machine_letter(const Limit& limit) noexcept;
 char machine_letter(const Limit::Machine::Config& config) noexcept;
 

@@ -13,7 +13,7 @@ namespace {
 using Form = std::vector<std::int64_t>;
 
 /// In the order of the numbers that forms begin with.
-constexpr std::string_view letters = "tlfwomc";
+constexpr std::string_view letters = "tlfwomck";
 constexpr std::int64_t log_number = 4;
 constexpr char ring = 'r';
 constexpr char version = '1';

@@ -32,6 +32,8 @@ constexpr std::array limit_texts{
     "sliding-window 20/1s parts 1",
     "sliding-log 3/100ms",
     "sliding-log 40/1s",
+    "calendar-window 300/minute",
+    "calendar-window 500/minute zone Asia/Kathmandu & 20/100ms",
     "5/1s block 300ms",
     "leaky-bucket 10/1s queue 3 block 50ms",
     "sliding-log 3/1s block 2s",

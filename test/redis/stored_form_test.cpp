@@ -43,6 +43,7 @@ const Golden goldens[] = {
      {1, 2},
      "63310000000082842e410000000082842e4100000000000008400000000018fb6441000000008084"
      "2e41000000000000f03f0000002018fb64410000000082842e410000000000000040"},
+    {"calendar-window 9/hour zone Asia/Kathmandu", {2, 1}, "6b3100000060d71de4c10000000000000840"},
     {"1/1s block 300ms",
      {1, 1},
      "6d310000000021d63341000000000000084000000000000000000000000080843e410000000000000000"},
@@ -94,7 +95,7 @@ TEST(StoredForm, BytesOfNoStateAreRefused) {
   EXPECT_FALSE(read_stored("r1" + good.substr(2)));
   std::mt19937_64 random(7);
   for (int round = 0; round < 20'000; ++round) {  // whatever comes back is a state, or none
-    std::string bytes(1, "tlfwomcr"[random() % 8]);
+    std::string bytes(1, "tlfwomckr"[random() % 9]);
     bytes.push_back('1');
     for (std::size_t size = 8 * (random() % 8); size > 0; --size) {
       bytes += static_cast<char>(random() % 4 == 0 ? random() : 0);
@@ -127,6 +128,9 @@ TEST(LimitConfig, IsTheMachinesLetterTheSlackAndItsNumbers) {
   EXPECT_EQ(text("sliding-window 6/70ms parts 3"), "w 60000000 6 23334 4");
   EXPECT_EQ(text("sliding-log 3/100ms"), "o 60000000 3 100000");
   EXPECT_EQ(text("concurrency 10/30s"), "c 60000000 10 30000000");
+  EXPECT_EQ(text("calendar-window 7/week"), "k 60000000 7 3 0,0");
+  EXPECT_EQ(text("calendar-window 5/day zone Europe/Berlin"),
+            "k 60000000 5 2 3600,0,2020,3,5,0,7200,7200,10,5,0,10800,3600");
   EXPECT_EQ(text("5/1s block 300ms & fixed-window 7/1m"),
             "m 60000000 2 300000 t 200000 0 1 5 0 f 7 60000000");
 }

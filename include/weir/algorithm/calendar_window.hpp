@@ -42,6 +42,7 @@ struct CalendarWindow : WindowCounter<CalendarWindows> {
 
   /// The window behind that of the grants that may be there, as a fixed window.
   static void settle(const Config& config, State& state, Instant now, Span slack) noexcept {
+    if (state.window <= now + slack) return;
     state.window = std::min(state.window, config.window_at(now + slack).turns_at);
   }
 

@@ -17,7 +17,8 @@ local function whole_number(word)
   end
 end
 
--- Takes a machine's letter and numbers from words[at] on; the config, and where the next one is.
+-- Takes a machine's letter, its numbers and the word that may stand behind them, from words[at] on;
+-- the config, and where the next one is.
 local function configured(words, at, slack)
   local machine = machines[words[at]]
   if not machine or machine.number == 5 then return nil end
@@ -28,8 +29,13 @@ local function configured(words, at, slack)
     numbers[index] = number
   end
   local c = {machine = machine, take = machine.take, slack = slack, tag = words[at] .. '1'}
+  local behind = at + machine.fields + 1
+  if machine.has_word then
+    numbers[#numbers + 1] = words[behind] or ''
+    behind = behind + 1
+  end
   if not machine.configure(c, spread(numbers)) then return nil end
-  return c, at + machine.fields + 1
+  return c, behind
 end
 
 local function configured_terms(words, slack)
