@@ -14,7 +14,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     for (const char* text :
          {"5/1m", "3/7s burst 2", "1M/1s", "leaky-bucket 10/s queue 5", "fixed-window 20/1s",
           "sliding-window 20/1s parts 4", "sliding-log 9/1s", "concurrency 9/1s", "5/1s block 10s",
-          "concurrency 3/20s block 1s & 10/1s",
+          "calendar-window 9/month zone Europe/Berlin", "concurrency 3/20s block 1s & 10/1s",
           "10/1s & sliding-log 30/1m & fixed-window 4/100ms & sliding-window 7/1s"}) {
       made.push_back(Limit::parse(text).value());
     }

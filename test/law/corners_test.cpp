@@ -280,6 +280,19 @@ TEST(Corners, AFixedWindowKeepsTheLawsAtEveryCorner) {
   }
 }
 
+TEST(Corners, ACalendarWindowKeepsTheLawsAtEveryCorner) {
+  for (const std::int64_t count : numbers) {
+    for (const CalendarUnit unit : calendar_units) {
+      for (const TimeZone* zone : {&TimeZone::utc(), &restless_days(), &restless_minutes()}) {
+        const auto made = CalendarWindow::configure({count, unit, *zone});
+        ASSERT_EQ(made.has_value(), count > 0 && count <= longest) << count;
+        if (!made) continue;
+        ASSERT_EQ(violation_at_corners<CalendarWindow>(*made), "") << count << "/" << name(unit);
+      }
+    }
+  }
+}
+
 TEST(Corners, ASlidingWindowKeepsTheLawsAtEveryCorner) {
   for (const std::int64_t count : numbers) {
     for (const std::int64_t period : numbers) {

@@ -13,20 +13,20 @@ namespace {
 template <typename M>
 class EverySchedule : public testing::Test {};
 
-using Machines =
-    testing::Types<Gcra, LeakyBucket, FixedWindow, SlidingWindow, SlidingLog, Concurrency,
-                   Block<Gcra>, Block<LeakyBucket>, Block<SlidingLog>, AllOf<Single>, SeveralGcra,
-                   Limit::Machine, Boxed<SlidingWindow>, Pacer, WarmUp, SeveralPacers>;
+using Machines = testing::Types<Gcra, LeakyBucket, FixedWindow, SlidingWindow, SlidingLog,
+                                Concurrency, CalendarWindow, Block<Gcra>, Block<LeakyBucket>,
+                                Block<SlidingLog>, AllOf<Single>, SeveralGcra, Limit::Machine,
+                                Boxed<SlidingWindow>, Pacer, WarmUp, SeveralPacers>;
 
 class Names {
  public:
   template <typename M>
   static std::string GetName(int index) {
     constexpr const char* names[] = {
-        "Gcra",        "LeakyBucket",  "FixedWindow",        "SlidingWindow",   "SlidingLog",
-        "Concurrency", "BlockGcra",    "BlockLeaky",         "BlockSlidingLog", "AllOfSingles",
-        "AllOfGcras",  "LimitMachine", "BoxedSlidingWindow", "Pacer",           "WarmUp",
-        "AllOfPacers"};
+        "Gcra",         "LeakyBucket",    "FixedWindow",  "SlidingWindow",      "SlidingLog",
+        "Concurrency",  "CalendarWindow", "BlockGcra",    "BlockLeaky",         "BlockSlidingLog",
+        "AllOfSingles", "AllOfGcras",     "LimitMachine", "BoxedSlidingWindow", "Pacer",
+        "WarmUp",       "AllOfPacers"};
     return names[index];
   }
 };

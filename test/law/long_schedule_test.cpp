@@ -5,6 +5,7 @@
 #include <iostream>
 #include <random>
 
+#include "limit/time_zones.hpp"
 #include "test/law/machines.hpp"
 
 namespace weir::law {
@@ -222,6 +223,18 @@ TEST(LongSchedule, OfAFixedWindowKeepsTheLaws) {
                               {fixed({longest, Span{longest}}), Span{longest / 2}},
                               {fixed({1, Span{longest}}), Span{longest / 2}},
                               {fixed({longest, Span{1}}), Span{8}}});
+}
+
+TEST(LongSchedule, OfACalendarWindowKeepsTheLaws) {
+  std::vector<Realistic<CalendarWindow>> limits;
+  for (const char* name : {"UTC", "Europe/Berlin", "Australia/Lord_Howe", "Antarctica/Troll"}) {
+    const TimeZone& zone = *time_zones().find(name).value();
+    for (const CalendarUnit unit : calendar_units) {
+      limits.push_back({calendar({5, unit, zone}), shortest(unit)});
+    }
+    limits.push_back({calendar({longest, CalendarUnit::month, zone}), one_day});
+  }
+  expect_lawful(limits);
 }
 
 TEST(LongSchedule, OfASlidingWindowKeepsTheLaws) {

@@ -43,6 +43,29 @@ inline LeakyBucket::Config leaky(LeakyBucket::Settings settings) {
 inline FixedWindow::Config fixed(FixedWindow::Settings settings) {
   return FixedWindow::configure(settings).value();
 }
+/// A zone whose clock is set within a few ticks.
+inline TimeZone zone(Span first_offset, std::vector<TimeZone::Change> changes) {
+  return TimeZone::configure({first_offset, std::move(changes), {}}).value();
+}
+/// Midnight is at tick 3; on tick 6 the clock is set a day ahead, on 7 two days back, and on 12 it
+/// shows days again that it showed before.
+inline const TimeZone& restless_days() {
+  constexpr Span day = std::chrono::hours{24};
+  static const TimeZone made = zone(
+      Span{-3}, {{Instant{Span{6}}, day}, {Instant{Span{7}}, -day}, {Instant{Span{12}}, Span{0}}});
+  return made;
+}
+/// The minute turns at tick 4, and wherever the clock is set.
+inline const TimeZone& restless_minutes() {
+  constexpr Span hour = std::chrono::hours{1};
+  static const TimeZone made = zone(Span{-4}, {{Instant{Span{-1}}, hour - Span{4}},
+                                               {Instant{Span{7}}, Span{-9}},
+                                               {Instant{Span{12}}, hour}});
+  return made;
+}
+inline CalendarWindow::Config calendar(CalendarWindow::Settings settings) {
+  return CalendarWindow::configure(settings).value();
+}
 inline SlidingWindow::Config sliding(SlidingWindow::Settings settings) {
   return SlidingWindow::configure(settings).value();
 }
@@ -91,6 +114,16 @@ struct Tinies<FixedWindow> {
             {"2 per 3", fixed({2, Span{3}})},
             {"3 per 5", fixed({3, Span{5}})},
             {"1 per 4", fixed({1, Span{4}})}};
+  }
+};
+
+template <>
+struct Tinies<CalendarWindow> {
+  static std::vector<Tiny<CalendarWindow>> make() {
+    return {{"2 per restless minute", calendar({2, CalendarUnit::minute, restless_minutes()})},
+            {"1 per restless day", calendar({1, CalendarUnit::day, restless_days()})},
+            {"3 per restless day", calendar({3, CalendarUnit::day, restless_days()})},
+            {"1 per year", calendar({1, CalendarUnit::year, restless_days()})}};
   }
 };
 
@@ -213,6 +246,7 @@ struct Tinies<Limit::Machine> {
             {"sliding 2 per 3, 3 parts", sliding({2, Span{3}, 3}), 1},
             {"log 2 per 3", log({2, Span{3}}), 1},
             {"2 at once for 3", at_once({2, Span{3}}), 1},
+            {"2 per restless day", calendar({2, CalendarUnit::day, restless_days()}), 1},
             {"1 per 2 burst 2 block 3 & fixed 3 per 5",
              composite({{gcra({1, Span{2}, 2}), Span{3}}, {fixed({3, Span{5}}), Span{0}}}), 1},
             {"leaky 1 per 2 queue 1 block 2 & log 2 per 3 block 4",

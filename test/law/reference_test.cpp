@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "limit/time_zones.hpp"
+#include "weir/algorithm/calendar_window.hpp"
 #include "weir/algorithm/fixed_window.hpp"
 #include "weir/algorithm/gcra.hpp"
 #include "weir/algorithm/leaky_bucket.hpp"
@@ -275,6 +277,60 @@ TEST(Reference, AFixedWindowIsACountForEachWindow) {
     expect_equal<FixedWindow>(FixedWindow::configure(settings).value(),
                               CountedWindows({settings.count, settings.period.count(), 1}),
                               settings.period.count() * 2, std::to_string(settings.count));
+  }
+}
+
+/// A count for each window of a list; the windows are found by looking at the clock each minute.
+class WatchedClock {
+ public:
+  WatchedClock(Cost limit, CalendarUnit unit, const TimeZone& zone) : limit_(limit) {
+    const Instant first{std::chrono::seconds{1'748'736'000}};  // 2025-06-01, before any request
+    LocalTime latest{Span::min()};
+    for (Instant at = first; at < first + std::chrono::hours{24 * 1'500};
+         at += std::chrono::minutes{1}) {
+      const LocalTime unit_begin =
+          begin_of(unit, LocalTime{at.time_since_epoch() + zone.offset_at(at)});
+      if (unit_begin > latest) starts_.push_back(at);
+      latest = std::max(latest, unit_begin);
+    }
+  }
+
+  Told step(const Request& request) {
+    if (request.cost > limit_) return {Verdict::impossible, never, remaining(request.now)};
+    std::size_t window = std::max(index(request.now), counts_.empty() ? 0 : last());
+    while (counts_[window] + request.cost > limit_) ++window;
+    const Instant opens = std::max(request.now, starts_.at(window));
+    Told told = rule(request, opens, request.patience.value_or(Span{0}));
+    if (taken(told.verdict)) counts_[window] += request.cost;
+    std::erase_if(counts_, [](const auto& entry) { return entry.second == 0; });
+    told.remaining = remaining(request.now);
+    return told;
+  }
+
+ private:
+  std::size_t index(Instant at) const {
+    const auto later = std::upper_bound(starts_.begin(), starts_.end(), at);
+    return static_cast<std::size_t>(later - starts_.begin()) - 1;
+  }
+  std::size_t last() const { return counts_.rbegin()->first; }
+  Cost remaining(Instant now) const {
+    if (counts_.empty()) return limit_;
+    if (last() > index(now)) return 0;
+    return last() < index(now) ? limit_ : limit_ - counts_.rbegin()->second;
+  }
+
+  Cost limit_;
+  std::vector<Instant> starts_;
+  std::map<std::size_t, Cost> counts_;
+};
+
+TEST(Reference, ACalendarWindowIsACountForEachDayThatTheClockShows) {
+  for (const char* name : {"UTC", "Europe/Berlin", "America/Havana", "Asia/Kathmandu"}) {
+    const TimeZone& zone = *time_zones().find(name).value();
+    for (const CalendarUnit unit : {CalendarUnit::day, CalendarUnit::week, CalendarUnit::month}) {
+      expect_equal<CalendarWindow>(CalendarWindow::configure({5, unit, zone}).value(),
+                                   WatchedClock(5, unit, zone), 86'400'000'000 * 4, name);
+    }
   }
 }
 

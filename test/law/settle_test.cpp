@@ -28,6 +28,7 @@ const Settled settled_limits[] = {
     {"leaky-bucket 10/1s queue 5", 600 * ms},
     {"fixed-window 3/100ms", 200 * ms},
     {"fixed-window 50/1s", 2000 * ms},
+    {"calendar-window 900/minute zone Asia/Kathmandu", 120'000 * ms},
     {"sliding-window 4/1s", 1100 * ms},
     {"sliding-window 6/70ms parts 3", 94 * ms},
     {"sliding-log 3/100ms", 100 * ms},

@@ -27,12 +27,15 @@ std::string duration_text() {
 }
 
 std::string term_text() {
-  const auto algorithm =
-      *rc::gen::element<std::string>("", "token-bucket", "gcra", "leaky-bucket", "fixed-window",
-                                     "sliding-window", "sliding-log", "concurrency");
+  const auto algorithm = *rc::gen::element<std::string>(
+      "", "token-bucket", "gcra", "leaky-bucket", "fixed-window", "sliding-window", "sliding-log",
+      "concurrency", "calendar-window");
   const bool bucket = algorithm.empty() || algorithm == "token-bucket" || algorithm == "gcra";
   std::string text = maybe_blank() + algorithm + (algorithm.empty() ? "" : blank());
-  text += count_text() + maybe_blank() + "/" + maybe_blank() + duration_text();
+  const bool calendar = algorithm == "calendar-window";
+  text += count_text() + maybe_blank() + "/" + maybe_blank();
+  text += calendar ? *rc::gen::element<std::string>("minute", "h", "d", "week", "month", "year")
+                   : duration_text();
   const auto option = [&](const std::string& name, const std::string& value) {
     if (*rc::gen::arbitrary<bool>()) text += blank() + name + blank() + value;
   };
@@ -42,6 +45,7 @@ std::string term_text() {
   }
   if (algorithm == "leaky-bucket") option("queue", std::to_string(*rc::gen::inRange(0, 10'000)));
   if (algorithm == "sliding-window") option("parts", std::to_string(*rc::gen::inRange(1, 1'025)));
+  if (calendar) option("zone", *rc::gen::element<std::string>("UTC", "Asia/Kolkata", "Etc/GMT+5"));
   option("block", duration_text());
   return text + maybe_blank();
 }

@@ -96,6 +96,10 @@ TEST(Limit, HasOneCanonicalText) {
            Spelling{"sliding-window 10/s parts 60", "sliding-window 10/1s parts 60"},
            Spelling{"sliding-log 100/1m", "sliding-log 100/1m"},
            Spelling{"concurrency 10/30 seconds", "concurrency 10/30s"},
+           Spelling{"calendar-window 1k/month", "calendar-window 1000/month"},
+           Spelling{"calendar-window 10/d zone UTC", "calendar-window 10/day"},
+           Spelling{"calendar-window 10 / h block 1m zone Etc/GMT+5",
+                    "calendar-window 10/hour zone Etc/GMT+5 block 1m"},
            Spelling{"10/s & concurrency 5/30s block 1m", "10/1s & concurrency 5/30s block 1m"},
            Spelling{"5/s initial 5", "5/1s"},
            Spelling{"5/s initial 0", "5/1s initial 0"},
@@ -189,6 +193,28 @@ TEST(Limit, TellsTheColumnAndWhatWasExpected) {
            Mistake{"5/s & & 6/s", 7, "expected a count such as 100 or 10k, got '&'"},
            Mistake{"5/s\n", 4, "expected a space or the end after the period"},
            Mistake{"1/s&1/s&1/s&1/s&1/s&1/s&1/s&1/s&1/s", 33, "at most 8 limits"},
+       }) {
+    expect_told(mistake);
+  }
+}
+
+TEST(Limit, TellsWhatIsWrongWithACalendarWindow) {
+  for (const Mistake& mistake : {
+           Mistake{"calendar-window 5/", 19, "expected minute, hour, day, week, month or year"},
+           Mistake{"calendar-window 5/1d", 19, "day, week, month or year, got '1d'"},
+           Mistake{"calendar-window 5/m", 19, "expected minute or month, got 'm'"},
+           Mistake{"calendar-window 5/days", 19, "got 'days'"},
+           Mistake{"calendar-window 0/day", 17, "must be greater than zero"},
+           Mistake{"calendar-window 5/day burst 2", 23, "burst belongs to token-bucket and gcra"},
+           Mistake{"5/day zone UTC", 7, "zone belongs to calendar-window"},
+           Mistake{"calendar-window 5/day zone", 27, "expected a time zone such as Europe/Berlin"},
+           Mistake{"calendar-window 5/day zone UTC zone UTC", 32, "zone is given twice"},
+           Mistake{"calendar-window 5/day zone Europe/Berln", 28,
+                   "unknown time zone 'Europe/Berln'; did you mean 'Europe/Berlin'?"},
+           Mistake{"calendar-window 5/day zone berlin", 28, "did you mean 'Europe/Berlin'?"},
+           Mistake{"calendar-window 5/day zone ../../etc/passwd", 28,
+                   "expected a time zone such as Europe/Berlin, got '../../etc/passwd'"},
+           Mistake{"calendar-window 5/day zone /etc/passwd", 28, "unknown time zone"},
        }) {
     expect_told(mistake);
   }

@@ -17,6 +17,7 @@ const char* const texts[] = {"5/1m",
                              "sliding-window 20/1s parts 4",
                              "sliding-log 9/1s",
                              "concurrency 9/1s",
+                             "calendar-window 9/hour zone Asia/Kathmandu",
                              "5/1s block 10s",
                              "concurrency 7/2s block 1s & 10/1s",
                              "10/1s & sliding-log 30/1m & fixed-window 4/100ms"};
@@ -62,9 +63,9 @@ TEST(StateForm, IsThisOne) {
   };
   for (const Form& form :
        {Form{0, 1'795'000'000'000'000, 2}, Form{0, -(std::int64_t{1} << 53), 0}, Form{1, 5, 0},
-        Form{2, 60'000'000, 7}, Form{3, 50, 1, 0, 4}, Form{4, 1, 1, 2, 90}, Form{4}, Form{5},
-        Form{5, -(std::int64_t{1} << 53), 3, 0, 77, 1, 500, 4, 4, 1, 2, 3}, Form{6},
-        Form{6, 1'795'000'000'000'001, 1'795'000'000'000'000, 0},
+        Form{2, 60'000'000, 7}, Form{7, -60'000'000, 7}, Form{3, 50, 1, 0, 4}, Form{4, 1, 1, 2, 90},
+        Form{4}, Form{5}, Form{5, -(std::int64_t{1} << 53), 3, 0, 77, 1, 500, 4, 4, 1, 2, 3},
+        Form{6}, Form{6, 1'795'000'000'000'001, 1'795'000'000'000'000, 0},
         Form{6, 9, 8, 6, 40, 7, 2, 41, 9, 1, 41, 8, 3},
         Form{5, 500, 7, 6, 9, 8, 2, 40, 7, 2, 500, 3, 0, 77, 1}}) {
     EXPECT_EQ(read_back(form), form);
@@ -96,7 +97,8 @@ TEST(StateForm, OfNoStateIsRefused) {
                            Form{6, 9, 8, 0, 40, 7, 0},
                            Form{6, 9, 8, 10'001, 40, 7, 10'001},
                            Form{6, 9, 8, 2, 40, 7, 1, 39, 8, 1},
-                           Form{7, 0, 0},
+                           Form{8, 0, 0},
+                           Form{7, 0},
                            Form{2, 0, -1},
                            Form{2, 0, (std::int64_t{1} << 50) + 1},
                            Form{3},

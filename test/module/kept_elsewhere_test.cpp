@@ -18,6 +18,7 @@ constexpr const char* limits[] = {"5/1s",
                                   "fixed-window 50/1m",
                                   "sliding-window 6/70ms parts 3",
                                   "sliding-log 40/1m",
+                                  "calendar-window 50/minute zone Asia/Kathmandu",
                                   "5/1m block 30s",
                                   "fixed-window 4/1h & sliding-log 10/5m",
                                   "@login"};

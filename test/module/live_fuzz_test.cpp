@@ -89,7 +89,8 @@ class Grammar {
 
   std::string limit() {
     if (below(8) == 0) {
-      return one_of({"", "fixed-window ", "sliding-log ", "leaky-bucket ", "concurrency "}) +
+      return one_of({"", "fixed-window ", "sliding-log ", "leaky-bucket ", "concurrency ",
+                     "calendar-window "}) +
              number() + "/" + number() + one_of({"s", "ms", "us", "h", "d", ""});
     }
     return one_of({"5/1s", "100/1s burst 7", "leaky-bucket 10/1s queue 5", "fixed-window 3/100ms",

@@ -30,6 +30,9 @@ const std::vector<std::string> texts{
     "sliding-window 20/1s parts 1",
     "sliding-log 3/100ms",
     "sliding-log 40/1s",
+    "calendar-window 50/minute",
+    "calendar-window 500/month zone Europe/Berlin",
+    "calendar-window 2/year",
     "5/1s block 300ms",
     "10/1s burst 3 & 20/1m",
 
