@@ -8,17 +8,12 @@ cd -- "$root"
 jobs=$(nproc)
 
 build_packages=(g++ cmake ninja-build ccache libboost1.81-dev libcli11-dev libspdlog-dev libfmt-dev
-  libssl-dev libyaml-cpp-dev)
+  libssl-dev libnghttp2-dev libprotobuf-dev libyaml-cpp-dev protobuf-compiler)
 bench_packages=(libbenchmark-dev)
 test_packages=(libgtest-dev libgmock-dev librapidcheck-dev redis-server redis-tools libhiredis-dev
-  libcpp-httplib-dev libgrpc++-dev protobuf-compiler-grpc liblua5.1-0-dev python3 python3-redis
-  python3-venv openssl clang-14 libclang-rt-14-dev curl procps pkg-config zsh fish mandoc
-  groff-base)
-  libssl-dev libnghttp2-dev libprotobuf-dev protobuf-compiler)
-bench_packages=(libbenchmark-dev)
-test_packages=(libgtest-dev libgmock-dev librapidcheck-dev redis-server redis-tools libhiredis-dev
-  liblua5.1-0-dev python3 python3-grpcio python3-redis python3-venv nghttp2-client openssl clang-14
-  libclang-rt-14-dev curl procps pkg-config zsh fish mandoc groff-base)
+  libcpp-httplib-dev libgrpc++-dev protobuf-compiler-grpc liblua5.1-0-dev python3 python3-grpcio
+  python3-redis python3-venv python3-yaml nghttp2-client openssl clang-14 libclang-rt-14-dev curl
+  procps pkg-config zsh fish mandoc groff-base tzdata)
 package_packages=(dpkg-dev file gzip xz-utils lintian)
 slow_test_packages=(debootstrap systemd-container doxygen)  # and those above
 # Whose packaged clients are tested: the command that is needed, and what brings it if nothing has.
