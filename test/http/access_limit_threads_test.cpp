@@ -19,6 +19,7 @@ constexpr int threads = 8;
 int let_through(const AccessLimits& limits) {
   std::atomic<int> ran{0};
   std::vector<std::thread> callers;
+  callers.reserve(threads);
   for (int caller = 0; caller < threads; ++caller) {
     callers.emplace_back([&limits, &ran] {
       for (int call = 0; call < 200; ++call) {

@@ -54,6 +54,7 @@ TEST(SharedAccessLimits, AllProcessesTogetherLetInAsManyAsWereDeclared) {
   const Process other(server);
   std::atomic<int> ran{0};
   std::vector<std::thread> callers;
+  callers.reserve(8);
   for (int caller = 0; caller < 8; ++caller) {
     callers.emplace_back([&ran, &process = caller % 2 == 0 ? one : other] {
       for (int call = 0; call < 20; ++call) {
