@@ -84,6 +84,12 @@ struct ByPath {
   }
 };
 
+/// Windows of the calendar are not all of one length.
+std::optional<Span> window_of(const LimitTerm& term) {
+  if (term.algorithm == LimitTerm::Algorithm::calendar_window) return {};
+  return term.period;
+}
+
 Reply worded(const AccessLimit& limit, const TurnedAway& who) {
   if (limit.answer_by) return limit.answer_by(who);
   switch (who.why) {
@@ -161,7 +167,7 @@ Refused AccessLimits::refused(const Declared& declared, const Visit& visit, cons
   if (declared.term && why == Why::over_limit) {
     policy[0] = {.name = declared.name,
                  .quota = declared.term->count,
-                 .window = declared.term->period,
+                 .window = window_of(*declared.term),
                  .reset_after = standing.retry_after};
     standing.policies = policy;
   }

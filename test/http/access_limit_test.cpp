@@ -75,6 +75,14 @@ TEST_F(AccessLimitTest, OfSeveralTermsOnlyTheTimeIsTold) {
   EXPECT_EQ(field(refused->reply, "Retry-After"), "1");
 }
 
+TEST_F(AccessLimitTest, AWindowOfTheCalendarHasNoLengthToTell) {
+  const auto declared = limits({{.path = "/reply", .limit = "calendar-window 1/month"}});
+  EXPECT_FALSE(declared.decide(alice_replies));
+  const auto refused = declared.decide(alice_replies);
+  ASSERT_TRUE(refused);
+  EXPECT_EQ(field(refused->reply, "RateLimit-Policy"), R"("any /reply";q=1)");
+}
+
 TEST_F(AccessLimitTest, AHandlerWithoutADeclarationIsLetThroughAndCountsNothing) {
   int asked = 0;
   const auto declared = AccessLimits::of({{.method = "POST", .path = "/reply", .limit = "1/1m"}},
