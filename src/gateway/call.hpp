@@ -23,6 +23,8 @@ struct Entry {
   std::string_view value;
 };
 
+struct Quota;
+
 /// Whoever asks says what he knows: a proxy the HTTP request, RateLimitService one descriptor.
 struct Call {
   std::optional<std::string_view> method{};
@@ -32,6 +34,7 @@ struct Call {
   std::optional<Address> ip{};
   std::span<const Header> headers{};
   std::span<const Entry> descriptor{};
+  const Quota* given = nullptr;  ///< a limit that the call brings along, in place of any rule's
 };
 
 /// Something that a call may say of itself: ip, user, uri, method, host, header.NAME,

@@ -168,6 +168,7 @@ Domain read_envoy_file(const YamlNode& root) {
   Fields fields(root, "a rate limit file");
   Domain domain;
   domain.of_envoy = true;
+  domain.dialect = http::RateDialect::none;
   domain.clients = usual_clients();
   const YamlNode& name = fields.need("domain");
   domain.name = text_of(name, "domain");

@@ -248,6 +248,13 @@ Domain read_own_file(const YamlNode& root) {
   domain.name = named ? name_of(*named, "domain") : "default";
   const YamlNode* const clients = fields.find("clients");
   domain.clients = clients ? clients_of(*clients) : usual_clients();
+  if (const auto* at = fields.find("fields")) {
+    domain.dialect = word_of<http::RateDialect>(*at, "fields",
+                                                {{"ietf", http::RateDialect::ietf},
+                                                 {"draft03", http::RateDialect::draft03},
+                                                 {"legacy", http::RateDialect::legacy},
+                                                 {"none", http::RateDialect::none}});
+  }
   const YamlNode& rules = fields.need("rules");
   std::map<std::string, Place> known;
   for (const YamlNode& rule : list_of(rules, "rules")) {

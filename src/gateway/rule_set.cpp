@@ -9,11 +9,12 @@ namespace {
 constexpr std::string_view reserved = "%=,";
 
 /// "key=value,key=value": where its rule's neighbours count together, the pattern for the value.
-std::string key_of(const EdgeRule& rule, const Call& call, const DescriptorTree::Found& found) {
+std::string key_of(const EdgeRule& rule, const Call& call,
+                   std::span<const std::string* const> met_by) {
   std::string key;
   for (std::size_t at = 0; at < call.descriptor.size(); ++at) {
     const Entry& entry = call.descriptor[at];
-    const std::string* const pattern = rule.share_threshold ? found.met_by[at] : nullptr;
+    const std::string* const pattern = rule.share_threshold ? met_by[at] : nullptr;
     if (at > 0) key += ',';
     append_escaped(key, entry.key, {reserved});
     key += '=';
@@ -39,6 +40,11 @@ RuleIndex::RuleIndex(const Domain& domain) : domain_(&domain) {
 }
 
 void RuleIndex::match(const Call& call, std::vector<Match>& matches) const {
+  if (call.given) {
+    return matches.push_back({.rule = &domain_->given,
+                              .quota = call.given,
+                              .key = domain_->name + '/' + key_of(domain_->given, call, {})});
+  }
   if (domain_->of_envoy) return match_descriptor(call, matches);
   if (call.uri) {
     const auto routed = by_route_.find(*call.uri);
@@ -53,7 +59,8 @@ void RuleIndex::match_descriptor(const Call& call, std::vector<Match>& matches) 
   const auto found = domain_->tree.find(call.descriptor);
   if (!found) return;
   const EdgeRule& rule = domain_->rules[found->rule];
-  matches.push_back({.rule = &rule, .quota = &rule.quota, .key = key_of(rule, call, *found)});
+  matches.push_back(
+      {.rule = &rule, .quota = &rule.quota, .key = key_of(rule, call, found->met_by)});
 }
 
 void RuleIndex::consider(const EdgeRule& rule, const Call& call,
@@ -83,6 +90,9 @@ std::vector<bool> replaced(const std::vector<Match>& matches) {
 }
 
 RuleSet::RuleSet(std::vector<Domain> domains) : domains_(std::move(domains)) {
+  for (Domain& domain : domains_) {
+    domain.given.identity = domain.given.label = "%given";
+  }
   for (const Domain& domain : domains_) indexes_.emplace(domain.name, RuleIndex(domain));
 }
 

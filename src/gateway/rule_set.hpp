@@ -12,6 +12,7 @@
 #include "gateway/descriptor_tree.hpp"
 #include "gateway/forwarded.hpp"
 #include "gateway/rule.hpp"
+#include "weir/http/rate_fields.hpp"
 
 namespace weir::gateway {
 
@@ -32,6 +33,9 @@ struct Domain {
   /// counts by itself.
   DescriptorTree tree{};
   bool of_envoy = false;
+  /// Of the limits that calls bring along themselves.
+  EdgeRule given{};
+  http::RateDialect dialect = http::RateDialect::ietf;  ///< of the fields of responses
 };
 
 /// A rule that a call meets.

@@ -63,12 +63,16 @@ std::optional<std::string> RuleKeeper::bind(Quota& quota, const std::string& nam
 }
 
 std::optional<std::string> RuleKeeper::bind(Domain& domain) {
+  if (numbers_.size() + domain.rules.size() >= most_identities) {
+    return "rule files have brought a million rules since the start; restart";
+  }
+  const auto number = [&](const std::string& name) {
+    return numbers_.emplace(name, numbers_.size()).first->second;
+  };
+  domain.given.number = number(states_name(domain, domain.given));
   for (EdgeRule& rule : domain.rules) {
     const std::string name = states_name(domain, rule);
-    if (numbers_.size() >= most_identities) {
-      return "rule files have brought a million rules since the start; restart";
-    }
-    rule.number = numbers_.emplace(name, numbers_.size()).first->second;
+    rule.number = number(name);
     if (auto error = bind(rule.quota, name)) return error;
     // Tried beside it, or for some keys alone: states of their own, named by their numbers, too.
     for (Quota& candidate : rule.candidates) {

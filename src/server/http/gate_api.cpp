@@ -1,0 +1,231 @@
+#include "server/http/gate_api.hpp"
+
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "gateway/forwarded.hpp"
+#include "server/gateway/standing.hpp"
+#include "server/http/query.hpp"
+#include "wire/json.hpp"
+
+namespace weir::server {
+namespace {
+
+using gateway::Call;
+using gateway::Clients;
+
+constexpr std::string_view quota_exceeded =
+    "https://iana.org/assignments/http-problem-types#quota-exceeded";
+constexpr std::string_view reduced_capacity =
+    "https://iana.org/assignments/http-problem-types#temporary-reduced-capacity";
+
+/// What stands behind /v1/forward?
+struct Asked {
+  std::string domain{};
+  int refusal = 429;  ///< nginx hands on 401 and 403 alone
+};
+
+Expected<Asked, QueryError> read_asked(std::string_view query) {
+  auto members = read_query(query);
+  if (!members) return members.error();
+  Asked asked;
+  for (auto& [name, value] : *members) {
+    if (name == "domain") {
+      asked.domain = std::move(value);
+    } else if (name == "deny" && (value == "403" || value == "429")) {
+      asked.refusal = value == "403" ? 403 : 429;
+    } else {
+      return QueryError{"'" + name + "=" + value + "'; expected domain=NAME, deny=403 or deny=429"};
+    }
+  }
+  return asked;
+}
+
+/// The request that a proxy has before it, as its fields tell it.
+class Forwarded {
+ public:
+  Forwarded(const HttpRequest& request, const Clients& clients)
+      : request_(request), clients_(clients) {}
+
+  /// What is wrong with it; empty where nothing is.
+  std::string read() {
+    lower_names_.reserve(request_.fields.size());
+    for (const HttpField& field : request_.fields) {
+      std::string& name = lower_names_.emplace_back(field.name);
+      std::ranges::transform(name, name.begin(), [](char c) {
+        return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+      });
+      headers_.push_back({name, field.value});
+    }
+    const auto peer = peer_of(request_.peer);
+    if (peer && !clients_.trusted.contains(*peer)) {
+      return gateway::print(*peer) + " is not among the trusted_proxies of this domain";
+    }
+    if (std::string wrong = read_client(peer); !wrong.empty()) return wrong;
+    return read_request();
+  }
+
+  Call call() const {
+    return {.method = method_,
+            .host = host_,
+            .uri = uri_,
+            .user = user_,
+            .ip = ip_,
+            .headers = headers_};
+  }
+
+ private:
+  /// None of a Unix socket, which who may open it is trusted by.
+  static std::optional<gateway::Address> peer_of(std::string_view peer) {
+    const std::size_t colon = peer.rfind(':');
+    if (colon == std::string_view::npos) return {};
+    std::string_view host = peer.substr(0, colon);
+    if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);
+    const auto address = gateway::parse_address(host);
+    return address ? std::optional(*address) : std::nullopt;
+  }
+
+  std::string read_client(const std::optional<gateway::Address>& peer) {
+    const std::string_view name =
+        clients_.ip_from == gateway::ClientFrom::forwarded ? "forwarded" : "x-forwarded-for";
+    std::vector<std::string_view> lines;
+    for (const gateway::Header& header : headers_) {
+      if (header.name == name) lines.push_back(header.value);
+    }
+    if (peer) {
+      ip_ = gateway::client_of(clients_.ip_from, {*peer, lines}, clients_.trusted);
+    } else if (!lines.empty() && clients_.ip_from != gateway::ClientFrom::peer) {
+      // The proxy behind a Unix socket has no address of its own: the nearest hop stands for it.
+      const gateway::Address here = gateway::Address::v4({127, 0, 0, 1});
+      std::vector<gateway::Network> trusted{gateway::Network::around(here, 32)};
+      const gateway::NetworkSet self(trusted);
+      ip_ = gateway::client_of(clients_.ip_from, {here, lines},
+                               clients_.trusted.contains(here) ? clients_.trusted : self);
+    }
+    return {};
+  }
+
+  std::string read_request() {
+    if (std::string wrong = read_one("x-forwarded-method", method_); !wrong.empty()) return wrong;
+    if (std::string wrong = read_one("x-forwarded-uri", uri_); !wrong.empty()) return wrong;
+    if (std::string wrong = read_one("x-forwarded-host", host_); !wrong.empty()) return wrong;
+    if (uri_) uri_ = uri_->substr(0, uri_->find_first_of("?#"));
+    if (clients_.user_header.empty()) return {};
+    return read_one(clients_.user_header, user_);
+  }
+
+  /// Twice is an error: a client may have sent the one that its proxy was to write.
+  std::string read_one(std::string_view name, std::optional<std::string_view>& value) {
+    for (const gateway::Header& header : headers_) {
+      if (header.name != name) continue;
+      if (value) return "two fields " + std::string(name) + "; expected that of the proxy alone";
+      value = header.value;
+    }
+    return {};
+  }
+
+  const HttpRequest& request_;
+  const Clients& clients_;
+  std::vector<std::string> lower_names_;
+  std::vector<gateway::Header> headers_;
+  std::optional<std::string_view> method_;
+  std::optional<std::string_view> uri_;
+  std::optional<std::string_view> host_;
+  std::optional<std::string_view> user_;
+  std::optional<gateway::Address> ip_;
+};
+
+std::string fields_of(const Standing& standing, http::RateDialect dialect) {
+  std::string lines;
+  http::RateFields::write(dialect, standing.shown(), [&lines](const http::Field& field) {
+    lines += field.name;
+    lines += ": " + field.value + "\r\n";
+  });
+  return lines;
+}
+
+/// application/problem+json of the quota that was exceeded, or of a store that nobody reaches.
+std::string problem_of(const GateAnswer& answer, int status) {
+  const Judged& binding = answer.judged[*answer.binding];
+  const bool unavailable = binding.source == redis::Source::closed;
+  wire::Json violated = wire::Json::array();
+  for (const Judged& judged : answer.judged) {
+    if (judged.refuses && !judged.rule->shadow) violated.element(judged.rule->label);
+  }
+  wire::Json body = wire::Json::object();
+  body.member("type", unavailable ? reduced_capacity : quota_exceeded);
+  body.member("title", unavailable ? "Limits cannot be counted now" : "Too many requests");
+  body.member("status", std::int64_t{status});
+  body.member("violated-policies", violated);
+  return body.text();
+}
+
+HttpAnswer answer_of(const GateAnswer& answer, const Asked& asked, http::RateDialect dialect) {
+  HttpAnswer http;
+  http.fields = "Cache-Control: no-store\r\n" + fields_of(standing_of(answer), dialect);
+  if (answer.allowed) return http;
+  const bool unavailable =
+      answer.binding && answer.judged[*answer.binding].source == redis::Source::closed;
+  http.status = asked.refusal == 403 ? 403 : unavailable ? 503 : 429;
+  http.content_type = "application/problem+json";
+  http.body = problem_of(answer, unavailable ? 503 : 429);
+  return http;
+}
+
+/// The answer of a handler, whether it comes before the handler returns or later.
+struct Owed {
+  std::optional<HttpAnswer> now;
+  std::optional<HttpLater> later;
+
+  void send(HttpAnswer&& answer) {
+    if (later) return later->send(answer);
+    now = std::move(answer);
+  }
+};
+
+void forward(Decider& decider, const HttpRequest& request, HttpReply& reply) {
+  const auto asked = read_asked(request.query);
+  if (!asked) return reply.send(problem(400, "query: " + asked.error().message));
+  const auto& generation = decider.generation();
+  if (!generation) {
+    return reply.send(problem(404,
+                              "there are no rules; start weir serve with --rules FILE, or "
+                              "with --rate '100/s per ip'"));
+  }
+  const gateway::RuleIndex* const rules =
+      asked->domain.empty() ? generation->rules.usual() : generation->rules.find(asked->domain);
+  if (!rules) {
+    return reply.send(problem(404, asked->domain.empty()
+                                       ? "there are several domains; name one with ?domain="
+                                       : "there is no domain '" + asked->domain + "'"));
+  }
+  Forwarded forwarded(request, rules->domain().clients);
+  if (std::string wrong = forwarded.read(); !wrong.empty()) {
+    return reply.send(problem(400, std::move(wrong)));
+  }
+  const std::array<Call, 1> calls{forwarded.call()};
+  constexpr std::array<Cost, 1> once{1};
+  const auto owed = std::make_shared<Owed>();
+  decider.decide(
+      {.rules = rules, .calls = calls, .hits = once, .waiting = GateAsk::Waiting::as_rules_say},
+      [owed, asked = *asked, dialect = rules->domain().dialect](GateAnswer&& answer) {
+        owed->send(answer_of(answer, asked, dialect));
+      });
+  if (owed->now) return reply.send(*owed->now);
+  owed->later = reply.later();
+}
+
+}  // namespace
+
+void add_gate_api(Router& router, Decider& decider) {
+  router.add({"GET", "/v1/forward"}, [&decider](const HttpRequest& request, HttpReply& reply) {
+    forward(decider, request, reply);
+  });
+}
+
+}  // namespace weir::server
