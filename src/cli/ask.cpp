@@ -3,9 +3,9 @@
 #include <ostream>
 
 #include "cli/input.hpp"
-#include "cli/json.hpp"
 #include "cli/remote.hpp"
 #include "cli/server_verbs.hpp"
+#include "wire/json.hpp"
 
 namespace weir::cli {
 namespace {
@@ -155,7 +155,7 @@ void show(const wire::Reply& reply, const Question& question, const Console& con
   const wire::Reply* verdict = reply.field("verdict");
   const std::string said = verdict ? verdict->text : "";
   if (question.json) {
-    Json json = Json::object();
+    wire::Json json = wire::Json::object();
     json.member("verdict", said);
     for (const char* name :
          {"limit", "remaining", "retry_after_us", "ready_after_us", "reset_after_us"}) {
@@ -199,7 +199,7 @@ ExitCode reset(const Question& question, const Console& console) {
   if (!reply) return trouble;
   const bool forgotten = reply->integer == 1;
   if (question.json) {
-    console.out << Json::object().member("forgotten", forgotten).text() << '\n';
+    console.out << wire::Json::object().member("forgotten", forgotten).text() << '\n';
   } else {
     console.out << (forgotten ? "forgotten\n" : "nothing was kept of this key\n");
   }

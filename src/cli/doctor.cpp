@@ -4,11 +4,11 @@
 #include <thread>
 
 #include "cli/input.hpp"
-#include "cli/json.hpp"
 #include "cli/machine.hpp"
 #include "cli/server_verbs.hpp"
 #include "cli/store_health.hpp"
 #include "cli/store_reach.hpp"
+#include "wire/json.hpp"
 
 namespace weir::cli {
 namespace {
@@ -68,15 +68,18 @@ void print_as_text(const std::vector<Finding>& findings, std::ostream& out) {
 }
 
 void print_as_json(const std::vector<Finding>& findings, std::ostream& out) {
-  Json list = Json::array();
+  wire::Json list = wire::Json::array();
   for (const Finding& finding : findings) {
-    list.element(Json::object()
+    list.element(wire::Json::object()
                      .member("health", name(finding.health))
                      .member("subject", finding.subject)
                      .member("seen", finding.seen)
                      .member("mend", finding.mend));
   }
-  out << Json::object().member("health", name(worst(findings))).member("findings", list).text()
+  out << wire::Json::object()
+             .member("health", name(worst(findings)))
+             .member("findings", list)
+             .text()
       << '\n';
 }
 

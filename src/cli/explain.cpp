@@ -4,9 +4,9 @@
 
 #include "cli/explanation.hpp"
 #include "cli/input.hpp"
-#include "cli/json.hpp"
 #include "cli/verbs.hpp"
 #include "weir/duration.hpp"
+#include "wire/json.hpp"
 
 namespace weir::cli {
 namespace {
@@ -92,10 +92,10 @@ void explain_in_words(const Limit& limit, const Console& console) {
               << " bytes a key, beside its name\n";
 }
 
-Json terms_as_json(const Limit& limit) {
-  Json terms = Json::array();
+wire::Json terms_as_json(const Limit& limit) {
+  wire::Json terms = wire::Json::array();
   for (const LimitTerm& term : limit.terms()) {
-    Json object = Json::object();
+    wire::Json object = wire::Json::object();
     object.member("algorithm", name(term.algorithm))
         .member("count", term.count)
         .member("period_us", term.period.count());
@@ -106,7 +106,7 @@ Json terms_as_json(const Limit& limit) {
     if (term.algorithm == leaky_bucket) object.member("queue", term.queue);
     if (term.algorithm == sliding_window) object.member("parts", term.parts);
     if (term.block != Span{0}) object.member("block_us", term.block.count());
-    Json sentences = Json::array();
+    wire::Json sentences = wire::Json::array();
     for (const std::string& sentence : sentences_on(term)) sentences.element(sentence);
     terms.element(object.member("sentences", sentences));
   }
@@ -114,16 +114,17 @@ Json terms_as_json(const Limit& limit) {
 }
 
 void explain_as_json(const Limit& limit, std::ostream& out) {
-  Json bound = Json::array();
+  wire::Json bound = wire::Json::array();
   for (const BoundRow& row : bound_table(limit)) {
-    bound.element(Json::object().member("window_us", row.length.count()).member("most", row.most));
+    bound.element(
+        wire::Json::object().member("window_us", row.length.count()).member("most", row.most));
   }
   const Rate rate = sustained_rate(limit);
-  out << Json::object()
+  out << wire::Json::object()
              .member("limit", limit.text())
              .member("terms", terms_as_json(limit))
              .member("bound", bound)
-             .member("sustained", Json::object()
+             .member("sustained", wire::Json::object()
                                       .member("count", rate.count)
                                       .member("period_us", rate.period.count()))
              .member("largest_state_bytes", static_cast<std::int64_t>(limit.largest_state_bytes()))

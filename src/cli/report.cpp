@@ -5,9 +5,9 @@
 #include <ostream>
 #include <string>
 
-#include "cli/json.hpp"
 #include "cli/picture.hpp"
 #include "weir/duration.hpp"
+#include "wire/json.hpp"
 
 namespace weir::cli {
 namespace {
@@ -131,7 +131,7 @@ void report_as_json(const Simulation& simulation, std::ostream& out) {
   for_each_decision(simulation, [&](Instant now, const Decision& decision) {
     tally.add(decision);
     const Span wait = decision.verdict == Verdict::impossible ? Span{-1} : decision.ready_at - now;
-    lines.add(Json::object()
+    lines.add(wire::Json::object()
                   .member("at_us", now.time_since_epoch().count())
                   .member("verdict", name(decision.verdict))
                   .member("remaining", decision.remaining)
@@ -139,15 +139,15 @@ void report_as_json(const Simulation& simulation, std::ostream& out) {
                   .member("ready_after_us", taken(decision.verdict) ? wait.count() : 0)
                   .text());
   });
-  Json windows = Json::array();
+  wire::Json windows = wire::Json::array();
   for (const Tally::Window& window : tally.windows()) {
-    windows.element(Json::object()
+    windows.element(wire::Json::object()
                         .member("window_us", window.length.count())
                         .member("most", window.most)
                         .member("bound", window.bound));
   }
-  lines.add(Json::object()
-                .member("summary", Json::object()
+  lines.add(wire::Json::object()
+                .member("summary", wire::Json::object()
                                        .member("limit", simulation.limit.text())
                                        .member("cost", simulation.cost)
                                        .member("calls", tally.calls())

@@ -12,28 +12,28 @@
 #include "cli/input.hpp"
 #include "cli/server_verbs.hpp"
 #include "cli/store_options.hpp"
+#include "cli/tls_options.hpp"
 #include "server/server.hpp"
 
 namespace weir::cli {
 namespace {
 
 constexpr std::string_view help =
-    R"(A limiter that any Redis client can use: CL.THROTTLE and the WEIR commands.
+    R"(A limiter for any Redis client (CL.THROTTLE, the WEIR commands) and over HTTP.
 
 Examples:
   weir serve --limit login='5/1m' --limit api='100/s burst 200 & 10k/1d'
-  weir serve --resp unix:/run/weir.sock --resp 10.0.0.5:7379 --password-file pw
+  weir serve --resp unix:/run/weir.sock --http 10.0.0.5:7380 --password-file pw
 
 Usage: weir serve [OPTION...]
 
   --resp ADDRESS         for Redis clients (127.0.0.1:7379); may be repeated:
                          HOST:PORT (0: a free one), tls:HOST:PORT, unix:PATH
+  --http ADDRESS         for HTTP/1.1 (127.0.0.1:7380), as --resp; or "off"
   --metrics HOST:PORT    /metrics, /livez, /readyz (127.0.0.1:7390), or "off"
   --limit NAME=LIMIT     names a limit for WEIR.TAKE key @NAME; may be repeated
   --password-file FILE   clients must show the password in it
-  --tls-cert FILE        PEM, for tls: addresses
-  --tls-key FILE         PEM, its key
-  --tls-client-ca FILE   TLS clients must show a certificate that it signed
+  --help-tls             which certificates tls: addresses show and trust
   --threads N            worker threads, 1 to 1024 (one for each processor)
   --store URL            states lie in a Redis that servers share: redis://HOST
   --help-store           how it is reached, and what holds while it is gone
@@ -52,6 +52,7 @@ Exit codes: 0 stopped when asked; 2 bad usage, input, address or file.
 
 struct Settings {
   std::vector<std::string> resp;
+  std::vector<std::string> http;
   std::string metrics;
   std::vector<std::string> limits;
   std::string threads;
@@ -61,6 +62,7 @@ struct Settings {
   std::string snapshot_every;
   std::string password_file;
   server::TlsFileNames tls;
+  bool help_tls = false;
   std::map<std::string, std::string> client_limits;  ///< by option
   bool help_limits = false;
   StoreSettings store;
@@ -89,9 +91,16 @@ std::vector<ClientLimit> client_limits(server::ConnectionLimits& limits) {
       {"--max-frame-bytes", "of a framed command", &limits.request.frame_bytes},
       {"--max-inline-bytes", "of a command typed as a line", &limits.request.inline_bytes},
       {"--max-output-bytes", "of replies before no more is read", &limits.output_bytes},
+      {"--max-http-head-bytes", "of an HTTP request line and its fields", &limits.http.head_bytes},
+      {"--max-http-body-bytes", "of an HTTP body", &limits.http.body_bytes},
+      {"--max-http-requests", "on one HTTP connection", &limits.http.requests},
       {"--auth-timeout", "from arrival to handshake and password", nullptr,
        &limits.unauthenticated},
       {"--command-timeout", "until a command that began is whole", nullptr, &limits.partial_frame},
+      {"--http-head-timeout", "until an HTTP head that began is whole", nullptr,
+       &limits.http.head_time},
+      {"--http-body-timeout", "from there until its body is", nullptr, &limits.http.body_time},
+      {"--http-idle-timeout", "between HTTP requests", nullptr, &limits.http.idle_time},
       {"--write-timeout", "until a reader that stopped goes on", nullptr, &limits.stalled_write},
       {"--drain-timeout", "from SIGTERM to the end", nullptr, &limits.drain},
   };
@@ -181,21 +190,12 @@ std::optional<InputError> read_snapshot(const Settings& settings, server::Option
   return read_seconds("--snapshot-every", settings.snapshot_every, options.snapshot.every);
 }
 
-/// TLS needs both files, and serves tls: addresses alone.
-std::optional<InputError> read_tls(const Settings& settings, server::Options& options) {
-  options.tls = settings.tls;
-  if (options.tls.certificate.empty() != options.tls.key.empty()) {
-    return InputError{"--tls-cert and --tls-key go together"};
-  }
-  if (!options.tls.client_ca.empty() && options.tls.key.empty()) {
-    return InputError{"--tls-client-ca needs --tls-cert and --tls-key"};
-  }
-  const bool used = std::ranges::any_of(
-      options.resp, [](const std::string& address) { return address.starts_with("tls:"); });
-  if (!options.tls.key.empty() && !used) {
-    return InputError{"--tls-cert is for tls: addresses; add one, as in --resp tls:0.0.0.0:7379"};
-  }
-  return {};
+/// The usual one, unless others are said, or "off".
+void read_addresses(const std::vector<std::string>& said, std::string_view usual_one,
+                    std::vector<std::string>& addresses) {
+  addresses = said;
+  if (said.empty()) addresses.emplace_back(usual_one);
+  std::erase(addresses, "off");
 }
 
 template <typename Value>
@@ -232,6 +232,7 @@ std::optional<InputError> read_options(const Settings& settings, Rules& rules,
                                        server::Options& options) {
   options.threads = std::max(1U, std::thread::hardware_concurrency());
   if (!settings.resp.empty()) options.resp = settings.resp;
+  read_addresses(settings.http, "127.0.0.1:7380", options.http);
   if (!settings.metrics.empty()) options.metrics = settings.metrics;
   for (const auto& [name, text, size] :
        {std::tuple{"--threads", &settings.threads, &options.threads},
@@ -244,7 +245,7 @@ std::optional<InputError> read_options(const Settings& settings, Rules& rules,
   if (auto error = read_snapshot(settings, options)) return error;
   if (auto error = read_store(settings.store, options)) return error;
   if (auto error = read_client_limits(settings, options.limits)) return error;
-  if (auto error = read_tls(settings, options)) return error;
+  if (auto error = read_tls(settings.tls, options)) return error;
   options.password_file = settings.password_file;
   if (auto error = read_choice({.name = "--log-format", .text = settings.log_format}, log_formats,
                                options.log.format)) {
@@ -287,6 +288,9 @@ void say_where(const std::vector<server::Server::Listening>& listening, const Se
     out << '@' << settings.limits.front().substr(0, settings.limits.front().find('=')) << '\n';
   }
   for (const auto& each : listening) {
+    if (each.what == "http" && each.address.kind == server::Address::Kind::tcp) {
+      out << "  curl 'http://" << print(each.address) << "/v1/check?key=alice&limit=5/1m'\n";
+    }
     if (each.what == "metrics") out << "  curl http://" << print(each.address) << "/metrics\n";
   }
   out << "Ctrl-C stops it.\n" << std::flush;
@@ -299,6 +303,10 @@ ExitCode serve(const Settings& settings, const Console& console) {
   }
   if (settings.help_store) {
     console.out << store_help();
+    return ExitCode::ok;
+  }
+  if (settings.help_tls) {
+    console.out << tls_help();
     return ExitCode::ok;
   }
   Rules rules;
@@ -324,6 +332,7 @@ Verb add_serve(CLI::App& weir) {
   const auto settings = std::make_shared<Settings>();
   CLI::App* command = weir.add_subcommand("serve", "a limiter that any Redis client can use");
   command->add_option("--resp", settings->resp)->allow_extra_args(false);
+  command->add_option("--http", settings->http)->allow_extra_args(false);
   command->add_option("--metrics", settings->metrics);
   command->add_option("--limit", settings->limits)->allow_extra_args(false);
   command->add_option("--threads", settings->threads);
@@ -332,9 +341,8 @@ Verb add_serve(CLI::App& weir) {
   command->add_option("--snapshot", settings->snapshot.path)->type_name("FILE");
   command->add_option("--snapshot-every", settings->snapshot_every);
   command->add_option("--password-file", settings->password_file)->type_name("FILE");
-  command->add_option("--tls-cert", settings->tls.certificate)->type_name("FILE");
-  command->add_option("--tls-key", settings->tls.key)->type_name("FILE");
-  command->add_option("--tls-client-ca", settings->tls.client_ca)->type_name("FILE");
+  add_tls_options(*command, settings->tls);
+  command->add_flag("--help-tls", settings->help_tls);
   command->add_flag("--help-limits", settings->help_limits);
   add_store_options(*command, settings->store);
   command->add_flag("--help-store", settings->help_store);

@@ -4,9 +4,9 @@
 #include <functional>
 #include <ostream>
 
-#include "cli/json.hpp"
 #include "cli/service_input.hpp"
 #include "weir/duration.hpp"
+#include "wire/json.hpp"
 
 namespace weir::cli {
 namespace {
@@ -77,7 +77,7 @@ std::string phase_table(const std::string& title, const Service& service,
   return text;
 }
 
-Json with_figures(Json object, const ServiceFigures& figures) {
+wire::Json with_figures(wire::Json object, const ServiceFigures& figures) {
   const auto in_us = [](nanoseconds time) { return time.count() / 1000; };
   return object.member("offered", figures.offered)
       .member("admitted", figures.offered - figures.refused)
@@ -141,26 +141,27 @@ void report_service_as_json(const Service& service, const std::vector<ServiceRes
                             std::ostream& out) {
   for (const ServiceResult& result : results) {
     for (std::size_t at = 0; at < result.seconds.size(); ++at) {
-      Json second = Json::object();
+      wire::Json second = wire::Json::object();
       second.member("protect", result.protection).member("at_s", static_cast<std::int64_t>(at));
       out << with_figures(second, result.seconds[at]).member("limit", result.limits[at]).text()
           << '\n';
     }
   }
   for (const ServiceResult& result : results) {
-    Json phases = Json::array();
+    wire::Json phases = wire::Json::array();
     for (std::size_t at = 0; at < result.phases.size(); ++at) {
-      Json phase = with_figures(Json::object().member("phase", text_of(service.phases[at])),
-                                result.phases[at]);
+      wire::Json phase = with_figures(
+          wire::Json::object().member("phase", text_of(service.phases[at])), result.phases[at]);
       if (ends_a_slowdown(service, at)) {
         const auto& after = result.recovered_after[at];
         phase.member("recovered_after_s", after ? after->count() : std::int64_t{-1});
       }
       phases.element(phase);
     }
-    Json summary = with_figures(Json::object().member("protect", result.protection), result.whole);
+    wire::Json summary =
+        with_figures(wire::Json::object().member("protect", result.protection), result.whole);
     summary.member("unanswered", result.unanswered).member("phases", phases);
-    out << Json::object().member("summary", summary).text() << '\n';
+    out << wire::Json::object().member("summary", summary).text() << '\n';
   }
 }
 

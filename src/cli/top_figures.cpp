@@ -53,8 +53,8 @@ std::vector<TopKey> keys_in(const wire::Reply& list) {
 
 double tenths(double number) { return static_cast<double>(std::llround(number * 10)) / 10; }
 
-Json as_json(const TopFigures::Limit& limit) {
-  Json json = Json::object();
+wire::Json as_json(const TopFigures::Limit& limit) {
+  wire::Json json = wire::Json::object();
   json.member("limit", escaped(limit.name));
   for (std::size_t at = 0; at < verdicts.size(); ++at) {
     json.member(std::string(name(verdicts[at])) + "_per_s", tenths(limit.decisions_per_s[at]));
@@ -62,10 +62,10 @@ Json as_json(const TopFigures::Limit& limit) {
   return json;
 }
 
-Json as_json(const std::vector<TopKey>& keys) {
-  Json list = Json::array();
+wire::Json as_json(const std::vector<TopKey>& keys) {
+  wire::Json list = wire::Json::array();
   for (const TopKey& each : keys) {
-    list.element(Json::object()
+    list.element(wire::Json::object()
                      .member("key", escaped(each.begin))
                      .member("key_bytes", each.bytes)
                      .member("limit", escaped(each.limit))
@@ -167,11 +167,11 @@ std::string escaped(std::string_view bytes) {
   return text;
 }
 
-Json as_json(const TopFigures& figures) {
+wire::Json as_json(const TopFigures& figures) {
   const TopReading& now = figures.now;
-  Json limits = Json::array();
+  wire::Json limits = wire::Json::array();
   for (const TopFigures::Limit& each : figures.limits) limits.element(as_json(each));
-  return Json::object()
+  return wire::Json::object()
       .member("at_us", now.at_us)
       .member("span_us", std::int64_t{std::llround(figures.span_s * 1e6)})
       .member("version", escaped(now.version))

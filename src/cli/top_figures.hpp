@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "cli/json.hpp"
+#include "wire/json.hpp"
 #include "wire/resp_reader.hpp"
 
 namespace weir::cli {
@@ -80,6 +80,6 @@ TopFigures between(const TopReadings& readings);
 /// Bytes that strangers chose, as printable ASCII: others, and the backslash, as \x1b.
 std::string escaped(std::string_view bytes);
 
-Json as_json(const TopFigures& figures);
+wire::Json as_json(const TopFigures& figures);
 
 }  // namespace weir::cli

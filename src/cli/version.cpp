@@ -1,8 +1,8 @@
 #include <memory>
 #include <ostream>
 
-#include "cli/json.hpp"
 #include "cli/verbs.hpp"
+#include "wire/json.hpp"
 
 namespace weir::cli {
 namespace {
@@ -29,7 +29,7 @@ Verb add_version(CLI::App& weir) {
   command->add_flag("--json", *json);
   return {command, help, "", [json](const Console& console) {
             if (*json) {
-              console.out << Json::object().member("version", WEIR_VERSION).text() << '\n';
+              console.out << wire::Json::object().member("version", WEIR_VERSION).text() << '\n';
             } else {
               console.out << "weir " WEIR_VERSION "\n";
             }

@@ -1,5 +1,7 @@
 #include "server/asking.hpp"
 
+#include "redis/grant_token.hpp"
+
 namespace weir::server {
 
 using redis::Trouble;
@@ -15,6 +17,27 @@ void note_health(WorkerContext& worker, const redis::RemoteGift& gift) {
   StoreHealth& health = worker.service.store_health;
   if (!gift.given) return health.failed(gift.trouble);
   health.answered();
+}
+
+void count(WorkerContext& worker, const Decided& decided, Cost cost) {
+  const Rule& rule = *decided.subject.rule;
+  worker.metrics.decided(rule, decided.decision.verdict, cost,
+                         decided.source.value_or(redis::Source::store));
+  worker.hot_keys.saw(rule, decided.subject.key, decided.decision.verdict);
+}
+
+void count(WorkerContext& worker, const JointlyDecided& decided) {
+  const Verdict verdict = decided.decision.verdict;
+  for (const auto& [subject, cost] : decided.claims) {
+    worker.metrics.decided(*subject.rule, verdict, cost,
+                           decided.source.value_or(redis::Source::store));
+    worker.hot_keys.saw(*subject.rule, subject.key, verdict);
+  }
+}
+
+std::string grant_text(WorkerContext& worker, const Rule& rule, const Grant& grant) {
+  const std::uint64_t number = worker.service.next_grant.fetch_add(1, std::memory_order_relaxed);
+  return print(redis::GrantToken{number, grant}, rule.limit.terms().size());
 }
 
 bool nothing_ran(const Trouble& trouble) noexcept {

@@ -1,7 +1,8 @@
 // From a command to its states, and from their answer to the reply.
 //
 // States lie in the table of this process, which answers at once, or in a store that processes
-// share, which answers later. A command does not see which: it says what to tell of the answer.
+// share, which answers later. Who asks does not see which, but says what to tell of the answer; and
+// later_for(context, reply) makes of a protocol's reply one that may come later.
 #pragma once
 
 #include <array>
@@ -52,6 +53,16 @@ bool nothing_ran(const redis::Trouble& trouble) noexcept;
 /// Why the store gave nothing back.
 void write_trouble(WorkerContext& worker, const redis::Trouble& trouble, wire::ReplyWriter& reply);
 
+/// Counts a decision that charges so much.
+void count(WorkerContext& worker, const Decided& decided, Cost cost);
+void count(WorkerContext& worker, const JointlyDecided& decided);
+
+/// What CANCEL takes to give the grant back.
+std::string grant_text(WorkerContext& worker, const Rule& rule, const Grant& grant);
+
+/// The reply to a command, to be written when its answer comes.
+inline Later later_for(CommandContext& context, wire::ReplyWriter&) { return Later(context); }
+
 /// A subject that outlives its command.
 struct KeptSubject {
   const Rule* rule;
@@ -62,59 +73,57 @@ struct KeptSubject {
 };
 
 /// Brings a store's decision on one key to `tell`.
-template <typename Tell>
-redis::RemoteTable::Then telling(const Later& later, const Subject& subject, Tell tell) {
-  return
-      [later, kept = KeptSubject(subject), tell = std::move(tell)](redis::RemoteAnswer&& remote) {
-        later.write(std::move(remote),
-                    [kept, tell](WorkerContext& worker, const redis::RemoteAnswer& answer,
-                                 wire::ReplyWriter& reply) {
-                      note_health(worker, answer);
-                      const Subject asked = kept.subject();
-                      const Grant* grant = answer.grants.empty() ? nullptr : answer.grants.data();
-                      tell(worker,
-                           Decided{.subject = asked,
-                                   .decision = answer.decision,
-                                   .decided_at = answer.decided_at,
-                                   .grant = grant,
-                                   .source = answer.source},
-                           reply);
-                    });
-      };
+template <typename AnyLater, typename Tell>
+redis::RemoteTable::Then telling(const AnyLater& later, const Subject& subject, Tell tell) {
+  return [later, kept = KeptSubject(subject),
+          tell = std::move(tell)](redis::RemoteAnswer&& remote) {
+    later.write(std::move(remote), [kept, tell](WorkerContext& worker,
+                                                const redis::RemoteAnswer& answer, auto& reply) {
+      note_health(worker, answer);
+      const Subject asked = kept.subject();
+      const Grant* grant = answer.grants.empty() ? nullptr : answer.grants.data();
+      tell(worker,
+           Decided{.subject = asked,
+                   .decision = answer.decision,
+                   .decided_at = answer.decided_at,
+                   .grant = grant,
+                   .source = answer.source},
+           reply);
+    });
+  };
 }
 
 /// The same, of several keys.
-template <typename Tell>
-redis::RemoteTable::Then telling(const Later& later, std::span<const Claim> claims, Tell tell) {
+template <typename AnyLater, typename Tell>
+redis::RemoteTable::Then telling(const AnyLater& later, std::span<const Claim> claims, Tell tell) {
   std::vector<std::pair<KeptSubject, Cost>> kept;
   for (const Claim& claim : claims) kept.emplace_back(KeptSubject(claim.subject), claim.cost);
   return [later, kept = std::move(kept), tell](redis::RemoteAnswer&& remote) {
-    later.write(std::move(remote),
-                [kept, tell](WorkerContext& worker, const redis::RemoteAnswer& answer,
-                             wire::ReplyWriter& reply) {
-                  note_health(worker, answer);
-                  std::vector<Claim> asked;
-                  for (const auto& [subject, cost] : kept)
-                    asked.push_back({subject.subject(), cost});
-                  tell(worker,
-                       JointlyDecided{.claims = asked,
-                                      .decision = answer.decision,
-                                      .decided_at = answer.decided_at,
-                                      .grants = answer.grants,
-                                      .binding = answer.binding,
-                                      .atomic = answer.atomic,
-                                      .source = answer.source},
-                       reply);
-                });
+    later.write(std::move(remote), [kept, tell](WorkerContext& worker,
+                                                const redis::RemoteAnswer& answer, auto& reply) {
+      note_health(worker, answer);
+      std::vector<Claim> asked;
+      for (const auto& [subject, cost] : kept) asked.push_back({subject.subject(), cost});
+      tell(worker,
+           JointlyDecided{.claims = asked,
+                          .decision = answer.decision,
+                          .decided_at = answer.decided_at,
+                          .grants = answer.grants,
+                          .binding = answer.binding,
+                          .atomic = answer.atomic,
+                          .source = answer.source},
+           reply);
+    });
   };
 }
 
 /// The states are asked, then tell(worker, decided, reply) writes exactly one reply.
-template <typename Tell>
-void ask_to_take(CommandContext& context, const Subject& subject, const Wanted& wanted,
-                 wire::ReplyWriter& reply, const Tell& tell) {
+template <typename Context, typename Reply, typename Tell>
+void ask_to_take(Context& context, const Subject& subject, const Wanted& wanted, Reply& reply,
+                 const Tell& tell) {
   if (context.service.store) {
-    return context.service.store->take(subject, wanted, telling(Later(context), subject, tell));
+    return context.service.store->take(subject, wanted,
+                                       telling(later_for(context, reply), subject, tell));
   }
   const Answer answer = context.service.table.take(
       subject, {context.now, wanted.cost, wanted.patience}, &context.grant);
@@ -123,11 +132,12 @@ void ask_to_take(CommandContext& context, const Subject& subject, const Wanted& 
 }
 
 /// The same, and nothing is taken.
-template <typename Tell>
-void ask_to_peek(CommandContext& context, const Subject& subject, const Wanted& wanted,
-                 wire::ReplyWriter& reply, const Tell& tell) {
+template <typename Context, typename Reply, typename Tell>
+void ask_to_peek(Context& context, const Subject& subject, const Wanted& wanted, Reply& reply,
+                 const Tell& tell) {
   if (context.service.store) {
-    return context.service.store->peek(subject, wanted, telling(Later(context), subject, tell));
+    return context.service.store->peek(subject, wanted,
+                                       telling(later_for(context, reply), subject, tell));
   }
   const Answer answer = context.service.table.peek(
       subject, {context.now, wanted.cost, wanted.patience}, &context.grant);
@@ -136,11 +146,12 @@ void ask_to_peek(CommandContext& context, const Subject& subject, const Wanted& 
 }
 
 /// All claims or none. Requires 1 to Table::most_claims claims.
-template <typename Tell>
-void ask_to_take_all(CommandContext& context, std::span<const Claim> claims,
-                     std::optional<Span> patience, wire::ReplyWriter& reply, const Tell& tell) {
+template <typename Context, typename Reply, typename Tell>
+void ask_to_take_all(Context& context, std::span<const Claim> claims, std::optional<Span> patience,
+                     Reply& reply, const Tell& tell) {
   if (context.service.store) {
-    return context.service.store->take_all(claims, patience, telling(Later(context), claims, tell));
+    return context.service.store->take_all(claims, patience,
+                                           telling(later_for(context, reply), claims, tell));
   }
   std::array<Grant, Table::most_claims> grants;
   const JointAnswer answer =

@@ -59,15 +59,19 @@ struct WorkerContext {
   HotKeys& hot_keys;
 };
 
-/// Everything a command runs against. One for each worker; the connection changes.
-struct CommandContext : WorkerContext {
+/// What a decision is asked with, whatever protocol it is for.
+struct DecisionContext : WorkerContext {
   RuleCache& rules;
+  Instant now{};  ///< when the bytes at hand were read
+  Grant grant{};  ///< scratch, so that the hot path need not clear one for each call
+};
+
+/// Everything a command runs against. One for each worker; the connection changes.
+struct CommandContext : DecisionContext {
   Connection* connection = nullptr;
-  Instant now{};           ///< when the bytes at hand were read
   std::uint64_t turn = 0;  ///< commands that may be answered now; RESET ends it before its time
   std::optional<std::uint64_t> key_hash{};  ///< of the command's first key, if it was fetched
   std::optional<LastThrottle> last_throttle{};
-  Grant grant{};  ///< scratch, so that the hot path need not clear one for each call
 };
 
 }  // namespace weir::server

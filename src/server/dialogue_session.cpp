@@ -1,6 +1,5 @@
 #include "server/dialogue_session.hpp"
 
-#include <boost/asio/post.hpp>
 #include <cerrno>
 #include <new>
 #include <string_view>
@@ -20,16 +19,15 @@ class DialogueSession::Post final : public Carrier,
                                     public std::enable_shared_from_this<DialogueSession::Post> {
  public:
   Post(DialogueSession& session, std::string peer)
-      : Carrier(std::move(peer)), session_(&session), io_(session.worker_.io_) {}
+      : Carrier(std::move(peer)), session_(&session), worker_(session.worker_) {}
 
   void post(std::function<void()> action) override {
-    boost::asio::post(
-        io_, [self = shared_from_this(), action = std::move(action)] { self->run(action); });
+    worker_.post([self = shared_from_this(), action = std::move(action)] { self->run(action); });
   }
 
   void resume() override {
     if (!session_ || told_) return;
-    boost::asio::post(io_, [self = shared_from_this()] {
+    worker_.post([self = shared_from_this()] {
       self->told_ = false;
       self->run([session = self->session_] { session->answers_came(); });
     });
@@ -52,7 +50,7 @@ class DialogueSession::Post final : public Carrier,
   }
 
   DialogueSession* session_;  ///< null once it is gone; of the session's thread alone
-  boost::asio::io_context& io_;
+  Worker& worker_;
   bool told_ = false;  ///< answers that came together leave together
 };
 

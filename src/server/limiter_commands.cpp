@@ -1,7 +1,6 @@
 // CL.THROTTLE and the WEIR commands.
 #include <array>
 
-#include "redis/grant_token.hpp"
 #include "server/asking.hpp"
 #include "server/commands.hpp"
 #include "server/giving_back.hpp"
@@ -16,14 +15,6 @@ namespace {
 using wire::Arguments;
 using wire::ReplyWriter;
 using Machine = Limit::Machine;
-
-/// Counts a decision.
-void note(WorkerContext& worker, const Decided& decided, Cost cost) {
-  const Rule& rule = *decided.subject.rule;
-  worker.metrics.decided(rule, decided.decision.verdict, cost,
-                         decided.source.value_or(redis::Source::store));
-  worker.hot_keys.saw(rule, decided.subject.key, decided.decision.verdict);
-}
 
 /// What CL.THROTTLE with a quantity below 0 means.
 template <typename Tell>
@@ -58,7 +49,7 @@ void throttle(CommandContext& context, const Arguments& arguments, ReplyWriter& 
                         context.key_hash};
   const auto tell = [call, config = std::get<Gcra::Config>(last->config)](
                         WorkerContext& worker, const Decided& decided, ReplyWriter& told) {
-    note(worker, decided, std::max<Cost>(call.quantity, 0));
+    count(worker, decided, std::max<Cost>(call.quantity, 0));
     // Where no state is told, the instant at which it will be fresh says the same to a microsecond.
     const FineInstant repaid_at =
         decided.grant ? decided.grant->marks[0] : FineInstant{decided.decision.reset_at, 0};
@@ -87,11 +78,6 @@ void write_source(const std::optional<redis::Source>& source, ReplyWriter& reply
   reply.bulk(name(*source));
 }
 
-void write_grant(WorkerContext& worker, const Rule& rule, const Grant& grant, ReplyWriter& reply) {
-  const std::uint64_t number = worker.service.next_grant.fetch_add(1, std::memory_order_relaxed);
-  reply.bulk(print(redis::GrantToken{number, grant}, rule.limit.terms().size()));
-}
-
 void take(CommandContext& context, const Arguments& arguments, ReplyWriter& reply) {
   const auto read = wire::read_take(behind_name(arguments));
   if (!read) return fail(context, reply, read.error().message);
@@ -100,11 +86,11 @@ void take(CommandContext& context, const Arguments& arguments, ReplyWriter& repl
   const Subject subject{rule, read->key, nullptr, context.key_hash};
   const auto tell = [cost = read->cost](WorkerContext& worker, const Decided& decided,
                                         ReplyWriter& told) {
-    note(worker, decided, cost);
+    count(worker, decided, cost);
     begin_map(decided, 0, told);
     told.bulk("grant");
     if (taken(decided.decision.verdict) && cost > 0 && decided.grant) {
-      write_grant(worker, *decided.subject.rule, *decided.grant, told);
+      told.bulk(grant_text(worker, *decided.subject.rule, *decided.grant));
     } else {
       told.null();
     }
@@ -137,11 +123,7 @@ void peek(CommandContext& context, const Arguments& arguments, ReplyWriter& repl
 void tell_all(WorkerContext& worker, const JointlyDecided& decided, ReplyWriter& reply) {
   const auto& claims = decided.claims;
   const Verdict verdict = decided.decision.verdict;
-  for (const auto& [subject, cost] : claims) {
-    worker.metrics.decided(*subject.rule, verdict, cost,
-                           decided.source.value_or(redis::Source::store));
-    worker.hot_keys.saw(*subject.rule, subject.key, verdict);
-  }
+  count(worker, decided);
   begin_map(decided, 2, reply);
   // One grant for each key, in the order of the request; each is given back by itself.
   reply.bulk("grant");
@@ -149,7 +131,7 @@ void tell_all(WorkerContext& worker, const JointlyDecided& decided, ReplyWriter&
     reply.array(claims.size());
     for (std::size_t at = 0; at < claims.size(); ++at) {
       if (claims[at].cost > 0 && at < decided.grants.size()) {
-        write_grant(worker, *claims[at].subject.rule, decided.grants[at], reply);
+        reply.bulk(grant_text(worker, *claims[at].subject.rule, decided.grants[at]));
       } else {
         reply.null();
       }
@@ -185,7 +167,7 @@ void enter(CommandContext& context, const Arguments& arguments, ReplyWriter& rep
   const Subject subject{rule, read->key, nullptr, context.key_hash};
   const auto tell = [weight = read->weight, term = term](
                         WorkerContext& worker, const Decided& decided, ReplyWriter& told) {
-    note(worker, decided, weight);
+    count(worker, decided, weight);
     begin_map(decided, 1, told);
     told.bulk("permit");
     if (taken(decided.decision.verdict) && weight > 0) {

@@ -14,10 +14,12 @@ namespace {
 constexpr std::array<const char*, wire_faults> wire_fault_names{
     "malformed", "too_large", "stalled", "too_many_connections", "unauthenticated", "tls"};
 constexpr std::array<const char*, limit_hits> limit_names{
-    "max-inline-bytes", "max-arguments",   "max-argument-bytes",
-    "max-frame-bytes",  "max-key-bytes",   "max-pipeline",
-    "max-output-bytes", "max-connections", "max-connections-per-address",
-    "write-timeout",    "command-timeout", "auth-timeout"};
+    "max-inline-bytes",    "max-arguments",       "max-argument-bytes",
+    "max-frame-bytes",     "max-key-bytes",       "max-pipeline",
+    "max-output-bytes",    "max-connections",     "max-connections-per-address",
+    "write-timeout",       "command-timeout",     "auth-timeout",
+    "max-http-head-bytes", "max-http-body-bytes", "max-http-requests",
+    "http-head-timeout",   "http-body-timeout"};
 constexpr std::array<const char*, permit_uses> permit_use_names{"left", "left_late", "renewed",
                                                                 "renewed_late"};
 constexpr std::array<const char*, reloaded_things> reload_names{"tls", "password", "rules"};
@@ -84,13 +86,14 @@ std::uint64_t Metrics::sum(Pick&& pick) const {
 
 std::uint64_t Metrics::connections() const {
   const std::lock_guard lock(mutex_);
-  const std::uint64_t closed = sum([](auto& worker) -> auto& { return worker.closed; });
-  return sum([](auto& worker) -> auto& { return worker.opened; }) - closed;
+  std::uint64_t open = 0;
+  for (const auto& worker : workers_) open += worker->open(Speaks::resp);
+  return open;
 }
 
 std::uint64_t Metrics::connections_opened() const {
   const std::lock_guard lock(mutex_);
-  return sum([](auto& worker) -> auto& { return worker.opened; });
+  return sum([](auto& worker) -> auto& { return worker.opened.front(); });
 }
 
 std::uint64_t Metrics::commands() const {
@@ -115,7 +118,6 @@ std::vector<Metrics::Decisions> Metrics::decisions() const {
 }
 
 std::string Metrics::text(const Table::Stats& table) const {
-  const std::uint64_t open = connections();
   const std::lock_guard lock(mutex_);
   std::string text;
   write_rules(text);
@@ -124,7 +126,7 @@ std::string Metrics::text(const Table::Stats& table) const {
   if (store_link) write_store(text);
   write_table(text, table);
   if (snapshot.kept) write_snapshot(text);
-  write_connections(text, open);
+  write_connections(text);
   write_faults(text);
   write_process(text);
   return text;
@@ -258,13 +260,21 @@ void Metrics::write_snapshot(std::string& text) const {
   fmt::format_to(out, "weir_snapshot_bytes {}\n", snapshot.bytes.load());
 }
 
-void Metrics::write_connections(std::string& text, std::uint64_t open) const {
+void Metrics::write_connections(std::string& text) const {
   const Out out(text);
   head(out, "weir_connections", "gauge", "Open connections.");
-  fmt::format_to(out, "weir_connections{{protocol=\"resp\"}} {}\n", open);
+  for (std::size_t what = 0; what < spoken; ++what) {
+    std::uint64_t open = 0;
+    for (const auto& worker : workers_) open += worker->open(static_cast<Speaks>(what));
+    fmt::format_to(out, "weir_connections{{protocol=\"{}\"}} {}\n", name(static_cast<Speaks>(what)),
+                   open);
+  }
   head(out, "weir_commands_total", "counter", "Commands answered.");
   fmt::format_to(out, "weir_commands_total {}\n",
                  sum([](auto& worker) -> auto& { return worker.commands; }));
+  head(out, "weir_http_requests_total", "counter", "HTTP requests handled.");
+  fmt::format_to(out, "weir_http_requests_total {}\n",
+                 sum([](auto& worker) -> auto& { return worker.http_requests; }));
   head(out, "weir_command_errors_total", "counter", "Commands answered with an error.");
   fmt::format_to(out, "weir_command_errors_total {}\n",
                  sum([](auto& worker) -> auto& { return worker.command_errors; }));
@@ -282,10 +292,12 @@ void Metrics::write_connections(std::string& text, std::uint64_t open) const {
 void Metrics::write_faults(std::string& text) const {
   const Out out(text);
   head(out, "weir_protocol_errors_total", "counter", "Connections given up, by reason.");
-  for (std::size_t kind = 0; kind < wire_fault_names.size(); ++kind) {
-    fmt::format_to(out, "weir_protocol_errors_total{{protocol=\"resp\",kind=\"{}\"}} {}\n",
-                   wire_fault_names[kind],
-                   sum([&](auto& worker) -> auto& { return worker.faults[kind]; }));
+  for (std::size_t what = 0; what < spoken; ++what) {
+    for (std::size_t kind = 0; kind < wire_fault_names.size(); ++kind) {
+      fmt::format_to(out, "weir_protocol_errors_total{{protocol=\"{}\",kind=\"{}\"}} {}\n",
+                     name(static_cast<Speaks>(what)), wire_fault_names[kind],
+                     sum([&](auto& worker) -> auto& { return worker.faults[what][kind]; }));
+    }
   }
   head(out, "weir_limit_hits_total", "counter", "Limits that clients met, by option.");
   for (std::size_t at = 0; at < limit_names.size(); ++at) {

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "server/speaks.hpp"
 #include "weir/local/table.hpp"
 #include "weir/redis/policy.hpp"
 #include "weir/redis/store.hpp"
@@ -63,8 +64,13 @@ enum class LimitHit : std::uint8_t {
   write_timeout,
   command_timeout,
   auth_timeout,
+  http_head_bytes,
+  http_body_bytes,
+  http_requests,
+  http_head_timeout,
+  http_body_timeout,
 };
-inline constexpr std::size_t limit_hits = 12;
+inline constexpr std::size_t limit_hits = 17;
 
 /// What became of a permit that was shown; the label `result`. Late: its lease had ended.
 enum class PermitUse : std::uint8_t { left, left_late, renewed, renewed_late };
@@ -108,16 +114,24 @@ struct alignas(64) WorkerMetrics {
 
   void hit(LimitHit limit) noexcept { limits[static_cast<std::size_t>(limit)].add(1); }
   void showed(PermitUse use) noexcept { permits[static_cast<std::size_t>(use)].add(1); }
-  void gave_up(WireFault fault) noexcept { faults[static_cast<std::size_t>(fault)].add(1); }
+  void gave_up(WireFault fault, Speaks what = Speaks::resp) noexcept {
+    faults[static_cast<std::size_t>(what)][static_cast<std::size_t>(fault)].add(1);
+  }
+
+  std::uint64_t open(Speaks what) const noexcept {
+    const auto at = static_cast<std::size_t>(what);
+    return opened[at].value() - closed[at].value();
+  }
 
   std::vector<PerRule> per_rule;  ///< CL.THROTTLE, the named rules, and last all others
   Durations durations;  ///< from a command's arrival to its reply, or to its call to the store
   Counter commands;
+  Counter http_requests;
   Counter command_errors;
   std::array<Counter, permit_uses> permits;
   std::array<Counter, call_outcomes> store_calls;
   Durations store_durations;
-  std::array<Counter, wire_faults> faults;
+  std::array<std::array<Counter, wire_faults>, spoken> faults;
   std::array<Counter, limit_hits> limits;
   Counter auth_failures;
   Counter out_of_memory;  ///< handlers given up
@@ -125,8 +139,8 @@ struct alignas(64) WorkerMetrics {
   Counter accept_failures;
   std::array<Counter, reloaded_things> reloads;
   std::array<Counter, reloaded_things> failed_reloads;
-  Counter opened;
-  Counter closed;
+  std::array<Counter, spoken> opened;
+  std::array<Counter, spoken> closed;
 };
 
 /// What one thread that writes snapshots tells.
@@ -189,7 +203,7 @@ class Metrics {
   void write_store(std::string& text) const;
   void write_snapshot(std::string& text) const;
   static void write_table(std::string& text, const Table::Stats& table);
-  void write_connections(std::string& text, std::uint64_t open) const;
+  void write_connections(std::string& text) const;
   void write_faults(std::string& text) const;
   static void write_process(std::string& text);
 

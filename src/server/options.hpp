@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "server/http/http_limits.hpp"
 #include "server/log.hpp"
 #include "weir/redis/policy.hpp"
 #include "wire/resp_request.hpp"
@@ -17,6 +18,7 @@ namespace weir::server {
 /// how often each was met.
 struct ConnectionLimits {
   wire::RequestLimits request;
+  HttpLimits http;
   std::size_t key_bytes = 1024;
   /// Commands of one client that are answered before the other clients of its worker get their
   /// turn.

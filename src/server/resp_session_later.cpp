@@ -3,7 +3,6 @@
 // They are written as soon as all before them are, also while the next commands are read: then what
 // goes on is left alone, unless the client does not take them. A session reads no more while it
 // awaits as many as a pipeline may have.
-#include <boost/asio/post.hpp>
 #include <utility>
 
 #include "server/resp_session.hpp"
@@ -21,17 +20,17 @@ class RespSession::Address final : public ReturnAddress,
                                    public std::enable_shared_from_this<RespSession::Address> {
  public:
   explicit Address(RespSession& session)
-      : ReturnAddress(session.connection_.replies), session_(session), io_(session.worker_.io_) {}
+      : ReturnAddress(session.connection_.replies), session_(session), worker_(session.worker_) {}
 
-  bool here() const override { return io_.get_executor().running_in_this_thread(); }
+  bool here() const override { return worker_.here(); }
 
-  void post(std::function<void()> action) override { boost::asio::post(io_, std::move(action)); }
+  void post(std::function<void()> action) override { worker_.post(std::move(action)); }
 
  private:
   /// Answers that came together leave together.
   void ready() override {
     if (told_) return;
-    boost::asio::post(io_, [self = shared_from_this()] {
+    worker_.post([self = shared_from_this()] {
       self->told_ = false;
       if (!self->is_gone()) self->session_.answers_have_come();
     });
@@ -39,7 +38,7 @@ class RespSession::Address final : public ReturnAddress,
   }
 
   RespSession& session_;  ///< until it is gone
-  boost::asio::io_context& io_;
+  Worker& worker_;
   bool told_ = false;
 };
 

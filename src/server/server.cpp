@@ -3,7 +3,6 @@
 #include <sys/resource.h>
 
 #include <algorithm>
-#include <array>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/signal_set.hpp>
@@ -22,6 +21,7 @@
 #include "server/event_loop.hpp"
 #include "server/gateway/rule_keeper.hpp"
 #include "server/gateway/rule_metrics.hpp"
+#include "server/http/worker_http.hpp"
 #include "server/listener.hpp"
 #include "server/notify.hpp"
 #include "server/snapshot_keeper.hpp"
@@ -77,10 +77,6 @@ std::string print(const tcp::endpoint& endpoint) {
   return print(Address{.host = endpoint.address().to_string(), .port = endpoint.port()});
 }
 
-constexpr std::array<const char*, spoken> names_of_what_is_spoken{"resp", "http", "grpc"};
-
-const char* name(Speaks what) { return names_of_what_is_spoken[static_cast<std::size_t>(what)]; }
-
 /// What a client hears in whose stead another is served.
 std::string refusal(Speaks what, std::string_view why) {
   switch (what) {
@@ -115,7 +111,9 @@ struct Server::State {
         last_call(io) {
     service.key_bytes = wanted.limits.key_bytes;
     for (std::size_t at = 0; at < std::max<std::size_t>(1, options.threads); ++at) {
-      workers.push_back(std::make_unique<Worker>(service, options.limits));
+      Worker& worker = *workers.emplace_back(std::make_unique<Worker>(service, options.limits));
+      http.push_back(std::make_unique<WorkerHttp>(worker, options.limits.http));
+      worker.speak(Speaks::http, http.back()->maker());
     }
   }
 
@@ -131,8 +129,9 @@ struct Server::State {
   TlsFiles tls;
   std::vector<Door> doors;
   boost::asio::signal_set signals;
-  boost::asio::steady_timer second;     ///< ticks
-  boost::asio::steady_timer last_call;  ///< while draining
+  boost::asio::steady_timer second;               ///< ticks
+  boost::asio::steady_timer last_call;            ///< while draining
+  std::vector<std::unique_ptr<WorkerHttp>> http;  ///< of each worker; outlives its connections
   std::vector<std::unique_ptr<Worker>> workers;
   std::optional<WorkerStores> stores;
   std::optional<redis::RemoteTable> store;
@@ -173,6 +172,7 @@ struct Server::State {
       // A TLS client only sees the end: it is not worth a handshake.
       const bool plain = listener.address().kind != Address::Kind::tls;
       turn_away(socket, why, plain ? refusal(speaks, why) : std::string{});
+      metrics.gave_up(WireFault::too_many_connections, speaks);
     };
     if (open() >= options.limits.connections) {
       metrics.hit(LimitHit::connections);
@@ -203,7 +203,6 @@ struct Server::State {
   }
 
   void turn_away(Listener::Socket& socket, std::string_view why, const std::string& reply) {
-    metrics.gave_up(WireFault::too_many_connections);
     const auto sender = sender_of(socket);
     service.log.write(LogKind::turned_away,
                       {{"client", sender ? print(*sender) : "unix"}, {"reason", why}});

@@ -17,7 +17,10 @@ constexpr std::size_t output_at_ease = std::size_t{64} << 10;  ///< shrunk to af
 }  // namespace
 
 Session::Session(Worker& worker, Socket socket, Arrival& arrival)
-    : worker_(worker), socket_(std::move(socket)), seat_(std::move(arrival.seat)) {
+    : worker_(worker),
+      socket_(std::move(socket)),
+      seat_(std::move(arrival.seat)),
+      speaks_(arrival.speaks) {
   if (arrival.tls) tls_.emplace(arrival.tls, socket_.native_handle());
   worker_.sessions_.insert(this);
   stranger_since_ = waiting_since_ = worker_.seconds_;
@@ -27,7 +30,7 @@ Session::Session(Worker& worker, Socket socket, Arrival& arrival)
 Session::~Session() {
   worker_.sessions_.erase(this);
   if (lingers_) worker_.lingering_.fetch_sub(1, std::memory_order_relaxed);
-  worker_.metrics_.closed.add(1);
+  worker_.count_closed(speaks_);
 }
 
 void Session::start(Ptr session) {
@@ -50,7 +53,7 @@ void Session::tick() {
   } else if (!finishing_ &&
              worker_.seconds_ - stranger_since_ >=
                  static_cast<std::uint64_t>(worker_.limits_.unauthenticated.count())) {
-    worker_.metrics_.gave_up(WireFault::unauthenticated);
+    worker_.metrics_.gave_up(WireFault::unauthenticated, speaks_);
     worker_.metrics_.hit(LimitHit::auth_timeout);
     return cut_off();
   }
@@ -67,7 +70,7 @@ void Session::tick() {
                                      : limits.partial_frame;
   if (worker_.seconds_ - waiting_since_ < static_cast<std::uint64_t>(patience.count())) return;
   if (!finishing_) {
-    worker_.metrics_.gave_up(WireFault::stalled);
+    worker_.metrics_.gave_up(WireFault::stalled, speaks_);
     worker_.metrics_.hit(writing_ ? LimitHit::write_timeout : LimitHit::command_timeout);
     tell_stalled();
   }

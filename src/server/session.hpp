@@ -93,6 +93,7 @@ class Session {
 
   Socket socket_;
   ClientAddresses::Seat seat_;
+  Speaks speaks_;
   std::optional<TlsStream> tls_;  ///< absent where the client speaks plainly
   std::size_t sent_ = 0;          ///< of the output
   bool stuck_ = false;            ///< what goes on was ended, so that the session waits to write

@@ -14,7 +14,7 @@ void Session::shake_hands(Ptr session) {
   const TlsStream::Step step = self.tls_->handshake();
   if (step == TlsStream::Step::done) return read(std::move(session));
   if (step == TlsStream::Step::ended) {
-    self.worker_.metrics_.gave_up(WireFault::tls);
+    self.worker_.metrics_.gave_up(WireFault::tls, self.speaks_);
     return close(std::move(session));  // so that the client gets the alert that says why
   }
   self.socket_.async_wait(

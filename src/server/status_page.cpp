@@ -1,10 +1,14 @@
 #include "server/status_page.hpp"
 
+#include <algorithm>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/core/tcp_stream.hpp>
 #include <boost/beast/http.hpp>
+#include <string_view>
 #include <utility>
+
+#include "server/http/status_answers.hpp"
 
 namespace weir::server {
 namespace {
@@ -17,35 +21,26 @@ using Response = http::response<http::string_body>;
 constexpr std::size_t most_connections = 64;
 constexpr std::chrono::seconds patience{5};
 
-Response text(http::status status, std::string body) {
-  Response response(status, 11);
-  response.set(http::field::content_type, "text/plain; charset=utf-8");
+Response response_of(const HttpAnswer& answer) {
+  Response response(static_cast<http::status>(answer.status), 11);
+  response.set(http::field::content_type, answer.content_type);
   response.set(http::field::cache_control, "no-store");
-  response.body() = std::move(body);
+  response.body() = answer.body;
   return response;
 }
 
 Response route(const Service& service, const http::request<http::empty_body>& request) {
   if (request.method() != http::verb::get && request.method() != http::verb::head) {
-    Response response = text(http::status::method_not_allowed, "only GET and HEAD\n");
+    Response response = response_of(plain_text(405, "only GET and HEAD"));
     response.set(http::field::allow, "GET, HEAD");
     return response;
   }
-  const auto path = request.target().substr(0, request.target().find('?'));
-  if (path == "/metrics") {
-    Response response = text(http::status::ok, service.metrics.text(service.table.stats()));
-    response.set(http::field::content_type, "text/plain; version=0.0.4; charset=utf-8");
-    return response;
-  }
-  if (path == "/livez") return text(http::status::ok, "ok\n");
-  if (path == "/readyz") {
-    if (service.draining) return text(http::status::service_unavailable, "draining\n");
-    if (service.needs_store && !service.store_health.answers()) {
-      return text(http::status::service_unavailable, "the store does not answer\n");
-    }
-    return text(http::status::ok, "ok\n");
-  }
-  return text(http::status::not_found, "here are /metrics, /livez and /readyz\n");
+  const std::string_view target(request.target().data(), request.target().size());
+  const std::size_t query = std::min(target.find('?'), target.size());
+  const auto answer = status_answer(
+      service, {.path = target.substr(0, query),
+                .query = query < target.size() ? target.substr(query + 1) : std::string_view{}});
+  return response_of(answer ? *answer : plain_text(404, "here are /metrics, /livez and /readyz"));
 }
 
 }  // namespace
@@ -112,7 +107,7 @@ struct StatusPage::State : std::enable_shared_from_this<State> {
       bool keep = false;
       bool head = false;
       if (error) {
-        response = text(http::status::bad_request, "expected an HTTP/1 request without a body\n");
+        response = response_of(plain_text(400, "expected an HTTP/1 request without a body"));
       } else {
         response = route(state->service, parser->get());
         keep = parser->get().keep_alive() && !state->service.draining;

@@ -32,7 +32,7 @@ Worker::Worker(Service& service, const ConnectionLimits& limits)
       metrics_(service.metrics.add_worker()),
       hot_keys_(service.hot_keys.add_worker(service.clock.now())),
       rules_(service.rules),
-      context_{{service, metrics_, hot_keys_}, rules_},
+      context_{{{service, metrics_, hot_keys_}, rules_}},
       parser_(limits.request),
       strangers_parser_(strangers_limits(limits.request)),
       work_(io_.get_executor()) {}
@@ -44,6 +44,8 @@ Worker::~Worker() {
 void Worker::speak(Speaks what, DialogueMaker maker) {
   makers_[static_cast<std::size_t>(what)] = std::move(maker);
 }
+
+void Worker::post(std::function<void()> action) { boost::asio::post(io_, std::move(action)); }
 
 void Worker::share(WorkerStores& stores) { enter_ = stores.add(io_, metrics_); }
 
@@ -58,6 +60,7 @@ void Worker::post(std::function<void()> action) { boost::asio::post(io_, std::mo
 
 void Worker::adopt(Arrival arrival) {
   const int descriptor = arrival.descriptor;
+  const auto speaks = static_cast<std::size_t>(arrival.speaks);
   try {
     boost::asio::post(
         io_, [this, arrival = std::move(arrival)]() mutable { begin(std::move(arrival)); });
@@ -67,7 +70,7 @@ void Worker::adopt(Arrival arrival) {
   }
   // Counted here and not when its session begins: a burst of arrivals must see the cap, and the
   // choice of the next worker must see the burst.
-  metrics_.opened.add(1);
+  metrics_.opened[speaks].add(1);
 }
 
 void Worker::begin(Arrival arrival) {
@@ -81,12 +84,16 @@ void Worker::begin(Arrival arrival) {
     if (!error && !draining_) session = make_session(std::move(socket), arrival);
   } catch (const std::bad_alloc&) {
     if (ours >= 0) ::close(ours);
-    if (arrival.descriptor >= 0) metrics_.closed.add(1);  // else the session has counted it
+    if (arrival.descriptor >= 0) count_closed(arrival.speaks);  // else the session has counted it
     throw;
   }
   if (session) return Session::start(std::move(session));
   if (ours >= 0) ::close(ours);
-  metrics_.closed.add(1);
+  count_closed(arrival.speaks);
+}
+
+void Worker::count_closed(Speaks what) noexcept {
+  metrics_.closed[static_cast<std::size_t>(what)].add(1);
 }
 
 /// Null where nobody here speaks so.

@@ -18,18 +18,16 @@
 #include "server/dialogue.hpp"
 #include "server/gateway/decider.hpp"
 #include "server/options.hpp"
+#include "server/speaks.hpp"
 #include "server/tls.hpp"
 #include "server/worker_stores.hpp"
+#include "server/worker_thread.hpp"
 
 namespace weir::server {
 
 /// On the worker's own loop by type, which spares every operation a type-erased executor.
 using Socket = boost::asio::basic_stream_socket<boost::asio::generic::stream_protocol,
                                                 boost::asio::io_context::executor_type>;
-
-/// What the clients of an address speak.
-enum class Speaks : std::uint8_t { resp, http, grpc };
-inline constexpr std::size_t spoken = 3;
 
 /// A connection that no loop has taken on yet: its descriptor is owned.
 struct Arrival {
@@ -46,12 +44,10 @@ class Session;
 /// A worker owns an event loop; everything of its sessions happens on that loop's thread.
 ///
 /// Threads  run() on one; adopt() on one other; drain(), tick(), stop() from any
-class Worker {
+class Worker final : public WorkerThread {
  public:
   Worker(Service& service, const ConnectionLimits& limits);
-  ~Worker();
-  Worker(const Worker&) = delete;
-  Worker& operator=(const Worker&) = delete;
+  ~Worker() override;
 
   /// Has the action run on the worker's thread, soon.
   void post(std::function<void()> action);
@@ -61,6 +57,13 @@ class Worker {
 
   /// How connections are answered that speak so. Before run(); without, they are closed.
   void speak(Speaks what, DialogueMaker maker);
+
+  /// What decisions are asked with on this thread.
+  WorkerContext context() noexcept { return {service_, metrics_, hot_keys_}; }
+  RuleCache& rules() noexcept { return rules_; }
+
+  bool here() override { return io_.get_executor().running_in_this_thread(); }
+  void post(std::function<void()> action) override;
 
   /// Calls to the store go over this loop. Before run().
   void share(WorkerStores& stores);
@@ -81,7 +84,9 @@ class Worker {
   bool keeps_up() const noexcept { return ticks_due_.load(std::memory_order_relaxed) == 0; }
 
   /// Connections, and those of them that only wait for the client to close.
-  std::uint64_t open() const noexcept { return metrics_.opened.value() - metrics_.closed.value(); }
+  std::uint64_t open() const noexcept {
+    return metrics_.open(Speaks::resp) + metrics_.open(Speaks::http) + metrics_.open(Speaks::grpc);
+  }
   std::uint64_t lingering() const noexcept { return lingering_.load(std::memory_order_relaxed); }
 
  private:
@@ -90,6 +95,7 @@ class Worker {
   friend class DialogueSession;
 
   void begin(Arrival arrival);
+  void count_closed(Speaks what) noexcept;
   std::unique_ptr<Session> make_session(Socket socket, Arrival& arrival);
 
   Service& service_;

@@ -115,7 +115,7 @@ class TheProgram(unittest.TestCase):
         self.assertLessEqual(len(lines), 30)
         self.assertLessEqual(max(map(len, lines)), 80)
         options = [line.split()[0] for line in lines if line.startswith("  --")]
-        self.assertEqual(len(options), 13)
+        self.assertEqual(len(options), 19)
         for option in options:
             self.assertIn(f"weir: {option}", run("serve", option, "0").stderr.decode())
 

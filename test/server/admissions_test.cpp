@@ -82,7 +82,7 @@ class Admissions : public testing::TestWithParam<Served> {
   void SetUp() override {
     server_ = std::make_unique<test::ServerProcess>(test::ServerCommand{
         .arguments = {WEIR_BINARY, "serve", "--resp", "127.0.0.1:0", "--metrics", "127.0.0.1:0",
-                      "--threads", std::to_string(GetParam().threads)},
+                      "--http", "off", "--threads", std::to_string(GetParam().threads)},
         .listeners = {"resp", "metrics"}});
   }
 

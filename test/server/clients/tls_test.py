@@ -298,7 +298,8 @@ class Tls(OverTls):
                    "cannot read certificates from"))
         for arguments, expected in cases:
             with self.subTest(expected):
-                done = subprocess.run([BINARY, "serve", "--metrics", "off", *arguments],
+                done = subprocess.run([BINARY, "serve", "--metrics", "off", "--http", "off",
+                                       *arguments],
                                       capture_output=True, text=True, timeout=30,
                                       stdin=subprocess.DEVNULL)
                 self.assertEqual((done.returncode, done.stdout), (2, ""))

@@ -79,7 +79,7 @@ class CommandRunner {
   server::RuleCache cache_{rules_};
   server::Connection connection_;
   server::HotKeys& hot_keys_{service_.hot_keys.add_worker(now)};
-  server::CommandContext context_{{service_, service_.metrics.add_worker(), hot_keys_}, cache_};
+  server::CommandContext context_{{{service_, service_.metrics.add_worker(), hot_keys_}, cache_}};
 };
 
 }  // namespace weir::test

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-namespace weir::cli {
+namespace weir::wire {
 
 /// A JSON array or object under construction; its members keep the order in which they come.
 class Json {
@@ -72,4 +72,4 @@ class Json {
   char end_;
 };
 
-}  // namespace weir::cli
+}  // namespace weir::wire

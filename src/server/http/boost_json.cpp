@@ -1,0 +1,2 @@
+// Boost.JSON itself: Debian's headers come without a library.
+#include <boost/json/src.hpp>

@@ -1,0 +1,84 @@
+// The answer that a request is owed: now, or later.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "server/dialogue.hpp"
+#include "server/http/http_date.hpp"
+#include "server/http/http_message.hpp"
+#include "server/replies.hpp"
+
+namespace weir::server {
+
+/// The answers of one connection, in the order of its requests; shared with those that come later.
+///
+/// Threads  the connection's
+struct HttpOutbox {
+  Replies replies{};
+  std::shared_ptr<Carrier> carrier;
+  const HttpDate& date;  ///< of the worker, which outlives its connections
+  bool gone = false;     ///< the connection has ended: what comes is dropped
+  bool came = false;     ///< an answer came since the last tick
+
+  void deliver(std::uint64_t place, std::string&& answer) {
+    if (gone) return;
+    came = true;
+    replies.fill(place, std::move(answer));
+    carrier->resume();
+  }
+};
+
+class HttpLater;
+
+/// Writes the answer to the request at hand: its handler calls send(), or later(), once.
+class HttpReply {
+ public:
+  HttpReply(std::shared_ptr<HttpOutbox> outbox, HttpFraming framing)
+      : outbox_(std::move(outbox)), framing_(framing) {}
+
+  void send(const HttpAnswer& answer) {
+    write_answer(answer, framing_, outbox_->date.text(), outbox_->replies.tail());
+    done_ = true;
+  }
+
+  /// Keeps the answer's place, before those of all requests to come.
+  HttpLater later();
+
+  /// Whether the handler has done either.
+  bool done() const noexcept { return done_; }
+
+ private:
+  std::shared_ptr<HttpOutbox> outbox_;
+  HttpFraming framing_;
+  bool done_ = false;
+};
+
+/// An answer that is owed, once; also after the connection's end, where it is dropped.
+///
+/// Threads  the connection's
+class HttpLater {
+ public:
+  HttpLater(std::shared_ptr<HttpOutbox> outbox, HttpFraming framing)
+      : outbox_(std::move(outbox)), place_(outbox_->replies.reserve()), framing_(framing) {}
+
+  void send(const HttpAnswer& answer) const {
+    std::string text;
+    write_answer(answer, framing_, outbox_->date.text(), text);
+    outbox_->deliver(place_, std::move(text));
+  }
+
+ private:
+  std::shared_ptr<HttpOutbox> outbox_;
+  std::uint64_t place_;
+  HttpFraming framing_;
+};
+
+inline HttpLater HttpReply::later() {
+  done_ = true;
+  return {outbox_, framing_};
+}
+
+}  // namespace weir::server

@@ -1,0 +1,26 @@
+// HTTP as one worker speaks it.
+#pragma once
+
+#include "server/http/http_context.hpp"
+#include "server/http/http_dialogue.hpp"
+#include "server/worker.hpp"
+
+namespace weir::server {
+
+/// The routes of a worker's connections, and what their handlers ask with.
+class WorkerHttp {
+ public:
+  /// Both outlive it; it outlives the worker's connections.
+  WorkerHttp(Worker& worker, const HttpLimits& limits);
+  WorkerHttp(const WorkerHttp&) = delete;
+  WorkerHttp& operator=(const WorkerHttp&) = delete;
+
+  /// What the worker makes its HTTP connections with.
+  DialogueMaker maker();
+
+ private:
+  HttpContext context_;
+  HttpFront front_;
+};
+
+}  // namespace weir::server
