@@ -6,7 +6,7 @@
 #include "redis/remote_table.hpp"
 #include "server/http/query.hpp"
 #include "server/http/status_answers.hpp"
-#include "test/server/http/http_client.hpp"
+#include "test/server/http/api_front.hpp"
 #include "test/server/scripted_store.hpp"
 
 namespace weir::test {
@@ -17,29 +17,8 @@ using testing::EndsWith;
 using testing::HasSubstr;
 using testing::Not;
 
-/// Runs what others post when the test says so.
-class HeldThread final : public server::WorkerThread {
- public:
-  bool here() override { return is_here; }
-  void post(std::function<void()> action) override { posted_.push_back(std::move(action)); }
-
-  void run() {
-    for (const auto& action : std::exchange(posted_, {})) action();
-  }
-
-  bool is_here = true;
-
- private:
-  std::vector<std::function<void()>> posted_;
-};
-
 class LimitApi : public testing::Test {
  protected:
-  LimitApi() {
-    server::add_limit_api(front_.router, context_);
-    server::add_status(front_.router, service_);
-  }
-
   static std::string request(std::string_view line, std::string_view body = "") {
     return std::string(line) +
            " HTTP/1.1\r\nHost: x\r\nContent-Length: " + std::to_string(body.size()) + "\r\n\r\n" +
@@ -63,20 +42,11 @@ class LimitApi : public testing::Test {
     return "\"detail\":\"" + std::string(detail) + "\"}\n";
   }
 
-  Instant now_{Span{1'795'163'520'000'000}};
-  Rules rules_;
-  bool named_ = rules_.add({"login", "2/1m"}).has_value();
-  server::Service service_{rules_, Table::Settings{}, {.level = server::LogLevel::off}};
-  server::RuleCache cache_{rules_};
-  HeldThread thread_;
-  server::HttpContext context_{
-      {{service_, service_.metrics.add_worker(), service_.hot_keys.add_worker(now_)}, cache_},
-      thread_};
-  server::HttpLimits limits_;
-  server::HttpFront front_{
-      .limits = limits_, .metrics = context_.metrics, .log = service_.log, .read_clock = [this] {
-        return context_.now = now_;
-      }};
+  ApiFront api_;
+  server::HttpFront& front_ = api_.front;
+  server::Service& service_ = api_.service;
+  HeldThread& thread_ = api_.thread;
+  Instant& now_ = api_.now;
   HttpClient client_{front_};
 };
 
@@ -138,17 +108,18 @@ TEST_F(LimitApi, TakesAllOrNone) {
 TEST_F(LimitApi, SaysWhatIsWrongWithABodyAndWhere) {
   const std::string whole = "a whole number from 0 to 1125899906842624";
   const std::string members = "expected none but key, limit, cost, patience";
+  struct Wrong {
+    std::string body;
+    std::string detail;
+  };
   for (const auto& [body, detail] : {
-           std::pair{std::string("[]"),
-                     "the body: "
-                     "expected an object with key, limit, cost, patience"},
-           std::pair{std::string("{}"),
-                     std::string(R"(the body: expected a key, as in \"key\": \"alice\")")},
+           Wrong{"[]", "the body: expected an object with key, limit, cost, patience"},
+           {"{}", R"(the body: expected a key, as in \"key\": \"alice\")"},
            {R"({"key":"a"})", R"(the body: expected a limit, as in \"limit\": \"5/1m\")"},
            {R"({"key":1,"limit":"5/1m"})", "/key: expected a string"},
            {R"({"key":"a","limit":"5/1x"})",
-            "/limit: column 4: expected a unit: us, ms, s, m, h or d"},
-           {R"({"key":"a","limit":"@no"})", "/limit: column 1: no limit is named 'no'"},
+            "/limit: column 3: expected a period such as s, 10s, 1m, 1h or 1d, got '1x'"},
+           {R"({"key":"a","limit":"@no"})", "/limit: column 1: no limit has this name"},
            {R"({"key":"a","limit":"5/1m","cost":-1})", "/cost: expected " + whole},
            {R"({"key":"a","limit":"5/1m","cost":1.5})", "/cost: expected " + whole},
            {R"({"key":"a","limit":"5/1m","patience":5})", "/patience: expected a string"},
@@ -184,7 +155,8 @@ TEST_F(LimitApi, SaysInALineWhatIsWrongWithAQuery) {
   for (const auto& [query, line] : {
            std::pair{"", "query: expected key=...&limit=..., as in key=alice&limit=5/1m"},
            {"?key=a", "query: expected key=...&limit=..., as in key=alice&limit=5/1m"},
-           {"?key=a&limit=5", "limit: column 2: expected '/' and a period, as in 10/1s"},
+           {"?key=a&limit=5",
+            "limit: column 2: expected '/' and a period, as in 100/s, got the end"},
            {"?key=a&key=b&limit=@login", "query: expected each name once"},
            {"?key=%4&limit=@login", "query: expected two hexadecimal digits behind each %"},
            {"?key=a&limit=@login&cost=x",
