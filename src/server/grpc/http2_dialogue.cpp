@@ -7,9 +7,6 @@
 namespace weir::server::grpc {
 namespace {
 
-/// Input is handed over in such pieces, so that little of it is looked at after the end.
-constexpr std::size_t piece_bytes = std::size_t{16} << 10;
-
 Instant instant_of(std::uint64_t second) {
   return Instant{} + std::chrono::seconds(static_cast<std::int64_t>(second));
 }
@@ -27,19 +24,19 @@ std::string_view view(const std::uint8_t* bytes, std::size_t size) {
 
 }  // namespace
 
-/// What nghttp2 calls: each passes on to the dialogue. Nothing is thrown through it.
+/// What nghttp2 calls: each passes on to the dialogue. Nothing is thrown through it. Once nothing
+/// more is taken in, an error stops it within the bytes at hand.
 struct Http2Dialogue::Callbacks {
   template <typename Action>
   static int pass(void* dialogue, Action action) noexcept {
     auto& self = *static_cast<Http2Dialogue*>(dialogue);
-    if (self.ended_early_) return 0;
     try {
-      action(self);
-      return 0;
+      if (!self.ended_early_) action(self);
     } catch (...) {
       self.out_of_memory_ = true;
       return NGHTTP2_ERR_CALLBACK_FAILURE;
     }
+    return self.ended_early_ && self.receives_ ? NGHTTP2_ERR_CALLBACK_FAILURE : 0;
   }
 
   static int on_begin_frame(nghttp2_session*, const nghttp2_frame_hd* head, void* dialogue) {
@@ -78,7 +75,10 @@ struct Http2Dialogue::Callbacks {
 
   static int on_stream_closed(nghttp2_session*, std::int32_t stream, std::uint32_t,
                               void* dialogue) {
-    return pass(dialogue, [&](Http2Dialogue& self) { self.calls_.close(stream); });
+    return pass(dialogue, [&](Http2Dialogue& self) {
+      self.calls_.close(stream);
+      self.end_if_left();
+    });
   }
 
   static ssize_t write_answer(nghttp2_session*, std::int32_t, std::uint8_t* to, std::size_t room,
@@ -119,9 +119,10 @@ Http2Dialogue::Http2Dialogue(const Services& services, std::shared_ptr<Carrier> 
   const auto option = made<nghttp2_option, nghttp2_option_new, nghttp2_option_del>();
   nghttp2_option_set_no_auto_window_update(option.get(), 1);
   nghttp2_option_set_no_closed_streams(option.get(), 1);
-  nghttp2_option_set_max_continuations(option.get(), limits_.continuations);
-  // Counted here, by the time that the host tells.
+  // Counted here: resets by the time that the host tells; continuations as nghttp2 1.52 does not,
+  // which takes each piece of one's head for another.
   nghttp2_option_set_stream_reset_rate_limit(option.get(), std::uint64_t{1} << 60, 1);
+  nghttp2_option_set_max_continuations(option.get(), std::size_t{1} << 30);
   nghttp2_session* session = nullptr;
   if (nghttp2_session_server_new2(&session, Callbacks::all(), this, option.get()) != 0) {
     throw std::bad_alloc();
@@ -149,14 +150,13 @@ void Http2Dialogue::greet() {
 }
 
 void Http2Dialogue::receive(std::string_view bytes) {
+  if (ended_early_) return;
   const Calls::Course course(calls_);
-  while (!bytes.empty() && !ended_early_) {
-    const std::string_view piece = bytes.substr(0, piece_bytes);
-    const ssize_t taken = nghttp2_session_mem_recv(
-        session_.get(), reinterpret_cast<const std::uint8_t*>(piece.data()), piece.size());
-    if (taken < 0) return fail(static_cast<int>(taken));
-    bytes.remove_prefix(static_cast<std::size_t>(taken));
-  }
+  receives_ = true;
+  const ssize_t taken = nghttp2_session_mem_recv(
+      session_.get(), reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size());
+  receives_ = false;
+  if (taken < 0) fail(static_cast<int>(taken));
 }
 
 void Http2Dialogue::write(std::string& output, std::size_t enough) {
@@ -222,6 +222,8 @@ void Http2Dialogue::turn_away() {
 // ---- Frames ----
 
 void Http2Dialogue::note_begin(const nghttp2_frame_hd& head) {
+  continuations_ = head.type == NGHTTP2_CONTINUATION ? continuations_ + 1 : 0;
+  if (continuations_ > limits_.continuations) return calm_down();
   const bool carries = head.type == NGHTTP2_HEADERS || head.type == NGHTTP2_CONTINUATION ||
                        head.type == NGHTTP2_RST_STREAM ||  // counted by itself
                        (head.type == NGHTTP2_DATA && head.length > 0);
@@ -238,6 +240,7 @@ void Http2Dialogue::note_received(const nghttp2_frame& frame) {
     case NGHTTP2_DATA: break;
     case NGHTTP2_SETTINGS: greeted_ = true; return;
     case NGHTTP2_RST_STREAM: note_reset(); return;
+    case NGHTTP2_GOAWAY: left_ = true; return end_if_left();
     case NGHTTP2_PING:
       if (drains_ && !turned_away_ && (frame.hd.flags & NGHTTP2_FLAG_ACK) != 0) turn_away();
       return;
@@ -264,6 +267,11 @@ void Http2Dialogue::note_sent(const nghttp2_frame& frame) {
 void Http2Dialogue::note_reset() {
   const Decision decision = step<Gcra>(resets_allowed_, resets_, {.now = instant_of(second_)});
   if (decision.verdict != Verdict::granted) calm_down();
+}
+
+/// The client begins no more calls, and none is open.
+void Http2Dialogue::end_if_left() {
+  if (left_ && calls_.empty()) ended_early_ = true;
 }
 
 void Http2Dialogue::fail(int error) {

@@ -47,6 +47,7 @@ class Http2Dialogue final : public Dialogue {
   void note_received(const nghttp2_frame& frame);
   void note_sent(const nghttp2_frame& frame);
   void note_reset();
+  void end_if_left();
   void fail(int error);
   void calm_down();
   void turn_away();
@@ -61,9 +62,12 @@ class Http2Dialogue final : public Dialogue {
   std::uint64_t idle_since_ = 0;  ///< the second of the last call
   std::uint64_t drains_since_ = 0;
   std::size_t frames_without_call_ = 0;
-  bool greeted_ = false;      ///< the client's first SETTINGS has come
-  bool drains_ = false;       ///< the client was told that the server will end
-  bool turned_away_ = false;  ///< and after which call
+  std::size_t continuations_ = 0;  ///< of the header at hand
+  bool greeted_ = false;           ///< the client's first SETTINGS has come
+  bool drains_ = false;            ///< the client was told that the server will end
+  bool turned_away_ = false;       ///< and after which call
+  bool left_ = false;              ///< the client has said that it will
+  bool receives_ = false;
   bool ended_early_ = false;  ///< nothing more is taken in
   bool speaks_no_http2_ = false;
   bool out_of_memory_ = false;
