@@ -72,6 +72,7 @@ set(CPACK_DEBIAN_SERVER_PACKAGE_NAME weir)
 set(CPACK_DEBIAN_SERVER_PACKAGE_SECTION net)
 set(CPACK_DEBIAN_SERVER_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_SERVER_PACKAGE_DEPENDS adduser)
+set(CPACK_DEBIAN_SERVER_PACKAGE_RECOMMENDS tzdata)  # zones of calendar windows
 set(CPACK_DEBIAN_SERVER_PACKAGE_CONTROL_EXTRA
   "${debian}/postinst;${debian}/prerm;${debian}/postrm;${debian}/conffiles")
 set(CPACK_COMPONENT_SERVER_DESCRIPTION "rate limiter that any Redis client can ask

@@ -14,8 +14,8 @@ inline constexpr std::string_view program_exit_codes =
 inline constexpr std::string_view limit_help =
     R"(A LIMIT is [algorithm] COUNT/PERIOD [option...] [& LIMIT]: 100/s, '5/m & 20/h'
   algorithms  token-bucket (unless said), leaky-bucket, fixed-window,
-              sliding-window, sliding-log, concurrency
-  options     burst N, queue N, parts N, initial N, block DURATION
+              sliding-window, sliding-log, concurrency, calendar-window
+  options     burst N, queue N, parts N, initial N, zone NAME, block DURATION
 )";
 
 }  // namespace weir::cli

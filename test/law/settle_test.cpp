@@ -74,7 +74,7 @@ TEST_P(Settle, LeavesWhatAnyGrantLeftWhileTheClockGoesOn) {
     grant.turn = Turn::joint;
     (void)cancel<Machine>(limit_.config(), state, now, grant);
   }
-  EXPECT_GT(grants, 300);
+  EXPECT_GT(grants, 100);
 }
 
 TEST_P(Settle, ShutsNobodyOutForLongerThanStated) {
