@@ -105,6 +105,9 @@ wire::Json terms_as_json(const Limit& limit) {
     }
     if (term.algorithm == leaky_bucket) object.member("queue", term.queue);
     if (term.algorithm == sliding_window) object.member("parts", term.parts);
+    if (term.algorithm == calendar_window) {
+      object.member("unit", name(term.unit)).member("zone", term.zone);
+    }
     if (term.block != Span{0}) object.member("block_us", term.block.count());
     wire::Json sentences = wire::Json::array();
     for (const std::string& sentence : sentences_on(term)) sentences.element(sentence);

@@ -121,11 +121,13 @@ bool read(Fields fields, LeakyBucket::State& state) {
   return drained_at.has_value();
 }
 template <typename Numbers>
-bool read(Fields fields, CountedState<Numbers>& state) {
+bool read_counter(Fields fields, CountedState<Numbers>& state) {
   if (fields.size() != 2 || !is_instant(fields[0]) || !is_count(fields[1])) return false;
   state = {instant_of(fields[0]), fields[1]};
   return true;
 }
+bool read(Fields fields, FixedWindow::State& state) { return read_counter(fields, state); }
+bool read(Fields fields, CalendarWindow::State& state) { return read_counter(fields, state); }
 bool read(Fields fields, SlidingWindow::State& state) {
   if (fields.empty() || !is_instant(fields[0])) return false;
   const Fields counts = fields.subspan(1);

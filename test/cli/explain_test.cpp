@@ -57,6 +57,15 @@ TEST(Explain, StatesTheWeaknessOfAFixedWindow) {
             HasSubstr("1m                  200")));
 }
 
+TEST(Explain, NamesTheCalendarOfACalendarWindow) {
+  EXPECT_THAT(explained("calendar-window 100/month zone Europe/Berlin"),
+              AllOf(HasSubstr("100 calls in each month of the calendar in Europe/Berlin"),
+                    HasSubstr("Its weakness: across that instant 200 may act"),
+                    HasSubstr("sustained   100 each 31d")));
+  EXPECT_THAT(run_weir({"explain", "calendar-window 7/week", "--json"}).out,
+              HasSubstr(R"("period_us":604800000000,"unit":"week","zone":"UTC")"));
+}
+
 TEST(Explain, StatesWhatASlidingWindowSustains) {
   EXPECT_THAT(explained("sliding-window 2/1s"),
               AllOf(HasSubstr("10/11 of the rate, 2 each 1100ms"), HasSubstr("parts of 100ms"),
