@@ -14,12 +14,10 @@ constexpr std::size_t most_changes = 4'096;
 /// Seconds that a file may go back or ahead; what lies beyond was or will be for ever.
 constexpr std::int64_t farthest_second = std::int64_t{1} << 32;
 
-/// Numbers as the file has them, highest byte first. Requires that they are there.
-std::int64_t number_at(std::string_view bytes, std::size_t at, std::size_t width) {
-  std::uint64_t number = static_cast<signed char>(bytes[at]) < 0 ? ~std::uint64_t{0} : 0;
-  for (std::size_t byte = 0; byte < width; ++byte) {
-    number = number << 8 | static_cast<unsigned char>(bytes[at + byte]);
-  }
+/// A number as the file has it, highest byte first. Requires 4 or 8 bytes.
+std::int64_t signed_number(std::string_view bytes) {
+  std::uint64_t number = static_cast<signed char>(bytes[0]) < 0 ? ~std::uint64_t{0} : 0;
+  for (const char byte : bytes) number = number << 8 | static_cast<unsigned char>(byte);
   return static_cast<std::int64_t>(number);
 }
 
@@ -44,7 +42,7 @@ Expected<Header, TzifError> read_header(std::string_view bytes) {
   if (bytes[4] < '2') return TzifError::old;
   std::array<std::size_t, 6> counts{};
   for (std::size_t at = 0; at < counts.size(); ++at) {
-    const std::int64_t count = number_at(bytes, 20 + 4 * at, 4);
+    const std::int64_t count = signed_number(bytes.substr(20 + 4 * at, 4));
     if (count < 0 || count > std::int64_t{1} << 20) return TzifError::odd;
     counts[at] = static_cast<std::size_t>(count);
   }
@@ -62,13 +60,13 @@ std::optional<TimeZone::Settings> read_block(const Header& header, std::string_v
   const std::size_t types = indexes + header.changes;
   if (header.types == 0 || header.leaps != 0 || header.changes > most_changes) return {};
   const auto offset_of = [&](std::size_t type) {
-    return Span{std::chrono::seconds{number_at(block, types + type * 6, 4)}};
+    return Span{std::chrono::seconds{signed_number(block.substr(types + type * 6, 4))}};
   };
   TimeZone::Settings settings;
   settings.first_offset = offset_of(0);
   Span current = settings.first_offset;
   for (std::size_t at = 0; at < header.changes; ++at) {
-    const std::int64_t second = number_at(block, at * 8, 8);
+    const std::int64_t second = signed_number(block.substr(at * 8, 8));
     const auto type = static_cast<unsigned char>(block[indexes + at]);
     if (type >= header.types) return {};
     const Span offset = offset_of(type);
@@ -95,7 +93,7 @@ void go_on(TimeZone::Settings& settings, TimeZone::Yearly yearly) {
     return TimeZone::Change{TimeZone::change_in(year, yearly, which), yearly.changes[which].offset};
   };
   const int last = changes.empty() ? 1970 : year_of(changes.back().at);
-  for (const std::size_t which : {0, 1}) {
+  for (std::size_t which = 0; which < yearly.changes.size(); ++which) {
     const TimeZone::Change change = by_rule(last, which);
     const Span before = changes.empty() ? settings.first_offset : changes.back().offset;
     const bool is_later = changes.empty() || change.at > changes.back().at;
