@@ -37,4 +37,15 @@ void enter(Call& call);
 void leave(Call& call);
 void renew(Call& call);
 
+/// The functions of the scripts' library as commands, on the stored key itself: their keys, their
+/// arguments and their replies are theirs (redis/scripts.hpp).
+namespace function {
+void take(Call& call);
+void peek(Call& call);
+void cancel(Call& call);
+void refund(Call& call);
+void release(Call& call);
+void renew(Call& call);
+}  // namespace function
+
 }  // namespace weir::module

@@ -26,7 +26,8 @@ constexpr std::uint64_t reads = key_read_only | key_access;
 constexpr std::uint64_t changes = key_read_write | key_access | key_update;
 
 using Specs = std::array<KeySpec, 2>;  // the last one ends the list
-constexpr Specs of_use[] = {{first(reads)}, {first(changes)}, {first(changes)}, {counted(changes)}};
+constexpr Specs of_use[] = {{first(reads)},   {first(changes)},   {first(changes)},
+                            {counted(reads)}, {counted(changes)}, {counted(changes)}};
 
 }  // namespace
 
@@ -48,7 +49,7 @@ void describe(Context* context, const char* command, const CommandText& text, Ke
   }
   // Of Redis 8, whose categories modules may join.
   if (api.SetCommandACLCategories) {
-    const bool reading = use == KeyUse::reads_first;
+    const bool reading = use == KeyUse::reads_first || use == KeyUse::reads_counted;
     api.SetCommandACLCategories(handle, reading ? "read fast" : "write fast");
   }
 }

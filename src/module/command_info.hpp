@@ -91,7 +91,14 @@ struct CommandText {
 };
 
 /// Which of a command's arguments are keys, and what it does to them.
-enum class KeyUse : std::uint8_t { reads_first, gives_back_first, changes_first, changes_counted };
+enum class KeyUse : std::uint8_t {
+  reads_first,
+  gives_back_first,
+  changes_first,
+  reads_counted,
+  gives_back_counted,
+  changes_counted,
+};
 
 /// Tells the server, where it can be told.
 void describe(Context* context, const char* command, const CommandText& text, KeyUse use) noexcept;

@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "module/key.hpp"
-#include "module/limits.hpp"
+#include "redis/told_limit.hpp"
 
 namespace weir::module {
 
@@ -13,17 +13,18 @@ namespace weir::module {
 class KeptState {
  public:
   struct Wanted {
-    std::string_view key;
-    const KnownLimit& limit;
+    KeyName name;
+    const redis::ToldLimit& limit;  ///< which must outlive it
     Key::Use use;
     Instant now;
   };
 
-  /// A sentence with its code where the key holds something else, or lies in another slot.
-  static Expected<KeptState, std::string> open(Context* context, const Wanted& wanted);
+  /// A sentence with its code where the key holds something else.
+  static Expected<KeptState, std::string> open(Context* context, Wanted&& wanted);
 
-  const Limit::Machine::Config& config() const noexcept { return limit_->limit.config(); }
-  const KnownLimit& limit() const noexcept { return *limit_; }
+  std::string_view name() const noexcept { return view(name_.get()); }
+  const redis::ToldLimit& limit() const noexcept { return *limit_; }
+  const Limit::Machine::Config& config() const noexcept { return limit_->config; }
   const Limit::State& state() const noexcept { return state_; }
   Limit::State& state() noexcept { return state_; }
   bool kept() const noexcept { return kept_; }
@@ -38,13 +39,15 @@ class KeptState {
   bool erase();
 
  private:
-  KeptState(Context* context, const Wanted& wanted, std::string_view name)
-      : limit_(&wanted.limit), name_(context, name), key_(context, name_.get(), wanted.use) {}
+  KeptState(Context* context, Wanted&& wanted)
+      : limit_(&wanted.limit),
+        name_(std::move(wanted.name)),
+        key_(context, name_.get(), wanted.use) {}
 
   void settle(Instant now);
 
-  const KnownLimit* limit_;
-  OwnText name_;
+  const redis::ToldLimit* limit_;
+  KeyName name_;
   Key key_;
   Limit::State state_{};
   bool kept_ = false;

@@ -3,37 +3,38 @@
 
 #include <cstdint>
 #include <string_view>
+#include <utility>
 
 #include "module/api.hpp"
 #include "weir/vocabulary.hpp"
 
 namespace weir::module {
 
-/// A string of the server's that is freed with it.
-class OwnText {
- public:
-  OwnText(Context* context, std::string_view bytes)
-      : context_(context), text_(api.CreateString(context, bytes.data(), bytes.size())) {}
-  ~OwnText() {
-    if (text_) api.FreeString(context_, text_);
-  }
-  OwnText(OwnText&& other) noexcept : context_(other.context_), text_(other.text_) {
-    other.text_ = nullptr;
-  }
-  OwnText& operator=(OwnText&&) = delete;
-
-  Text* get() const noexcept { return text_; }
-
- private:
-  Context* context_;
-  Text* text_;
-};
-
 inline std::string_view view(const Text* text) noexcept {
   std::size_t size = 0;
   const char* const bytes = api.StringPtrLen(text, &size);
   return {bytes, size};
 }
+
+/// A key's name: a string of the server's that is freed with it, or an argument.
+class KeyName {
+ public:
+  KeyName(Context* context, std::string_view bytes)
+      : owner_(context), text_(api.CreateString(context, bytes.data(), bytes.size())) {}
+  explicit KeyName(Text* argument) noexcept : owner_(nullptr), text_(argument) {}
+  ~KeyName() {
+    if (owner_) api.FreeString(owner_, text_);
+  }
+  KeyName(KeyName&& other) noexcept
+      : owner_(std::exchange(other.owner_, nullptr)), text_(other.text_) {}
+  KeyName& operator=(KeyName&&) = delete;
+
+  Text* get() const noexcept { return text_; }
+
+ private:
+  Context* owner_;  ///< null: an argument
+  Text* text_;
+};
 
 /// Errors   none: what the key holds is asked for first
 class Key {

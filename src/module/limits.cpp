@@ -15,8 +15,8 @@ Expected<KnownLimit, std::string> Limits::known(std::string_view text) {
   const auto storable = redis::config_text(limit);
   if (!storable) return "limit: " + std::string(redis::describe(storable.error()));
   std::string name = limit.text();
-  const Span slack = redis::slack_of(limit.config());
-  return KnownLimit{std::move(limit), std::move(name), slack};
+  redis::ToldLimit kept{limit.config(), redis::slack_of(limit.config())};
+  return KnownLimit{std::move(limit), std::move(name), std::move(kept)};
 }
 
 std::string Limits::add(const Naming& wanted) {
@@ -30,7 +30,7 @@ std::string Limits::add(const Naming& wanted) {
 }
 
 Expected<const KnownLimit*, std::string> Limits::find(std::string_view text) {
-  const ByText& place = text.starts_with('@') ? named_ : unnamed_;
+  const auto& place = text.starts_with('@') ? named_ : unnamed_;
   if (const auto at = place.find(text); at != place.end()) return &at->second;
   if (text.starts_with('@')) {
     return std::string(
@@ -40,6 +40,13 @@ Expected<const KnownLimit*, std::string> Limits::find(std::string_view text) {
   auto made = known(text);
   if (!made) return made.error();
   return &unnamed_.try_emplace(std::string(text), std::move(made).value()).first->second;
+}
+
+const redis::ToldLimit* Limits::find_told(std::string_view text) {
+  if (const auto at = told_.find(text); at != told_.end()) return &at->second;
+  auto read = redis::read_told_limit(text);
+  if (!read) return nullptr;
+  return &told_.try_emplace(std::string(text), *std::move(read)).first->second;
 }
 
 }  // namespace weir::module

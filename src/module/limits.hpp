@@ -6,6 +6,7 @@
 #include <string_view>
 #include <unordered_map>
 
+#include "redis/told_limit.hpp"
 #include "weir/limit.hpp"
 
 namespace weir::module {
@@ -13,11 +14,11 @@ namespace weir::module {
 /// A limit as it is kept in a store.
 struct KnownLimit {
   Limit limit;
-  std::string name;  ///< "@name", or the limit's canonical text: a part of the stored key
-  Span slack;        ///< the longest patience that is granted (decision 0012)
+  std::string name;       ///< "@name", or the limit's canonical text: a part of the stored key
+  redis::ToldLimit kept;  ///< as its states are
 };
 
-/// Memory   the named ones, and at most `most_unnamed` others: then they begin anew
+/// Memory   the named ones, and at most `most_unnamed` others of each kind: then they begin anew
 /// Threads  the server's main thread
 class Limits {
  public:
@@ -33,10 +34,14 @@ class Limits {
   /// A command begins: what find() gave before may be forgotten.
   void begin() {
     if (unnamed_.size() >= most_unnamed) unnamed_.clear();
+    if (told_.size() >= most_unnamed) told_.clear();
   }
 
   /// Until begin(). A sentence where the text is no limit that a store can keep.
   Expected<const KnownLimit*, std::string> find(std::string_view text);
+
+  /// Until begin(), of a limit in the words that scripts are told; null where it is none.
+  const redis::ToldLimit* find_told(std::string_view text);
 
  private:
   static Expected<KnownLimit, std::string> known(std::string_view text);
@@ -47,9 +52,11 @@ class Limits {
       return std::hash<std::string_view>()(text);
     }
   };
-  using ByText = std::unordered_map<std::string, KnownLimit, Hash, std::equal_to<>>;
-  ByText named_;
-  ByText unnamed_;
+  template <typename Known>
+  using ByText = std::unordered_map<std::string, Known, Hash, std::equal_to<>>;
+  ByText<KnownLimit> named_;
+  ByText<KnownLimit> unnamed_;
+  ByText<redis::ToldLimit> told_;
 };
 
 }  // namespace weir::module

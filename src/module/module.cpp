@@ -18,7 +18,7 @@ constexpr std::size_t most_words = 64;
 
 using Run = void (*)(Call&);
 
-/// TAKEALL's keys, for servers that ask the command itself.
+/// The keys behind their number, for servers that ask the command itself.
 void tell_keys(Context* context, std::span<const std::string_view> words) noexcept {
   if (words.size() < 2) return;
   std::size_t count = 0;
@@ -59,6 +59,8 @@ int entry(Context* context, Text** texts, int count) noexcept {
 }
 
 constexpr ArgumentInfo key{.name = "key", .type = ArgumentType::key, .key_spec = 0};
+constexpr ArgumentInfo keys{
+    .name = "key", .type = ArgumentType::key, .key_spec = 0, .flags = argument_multiple};
 constexpr ArgumentInfo limit{.name = "limit"};
 constexpr ArgumentInfo end{};
 
@@ -79,22 +81,42 @@ constexpr ArgumentInfo throttle_arguments[] = {
 constexpr ArgumentInfo take_arguments[] = {key, limit, option("cost", "COST"),
                                            option("patience", "PATIENCE"), end};
 constexpr ArgumentInfo peek_arguments[] = {key, limit, option("cost", "COST"), end};
-constexpr ArgumentInfo take_all_arguments[] = {
-    integer("numkeys"),
-    {.name = "key", .type = ArgumentType::key, .key_spec = 0, .flags = argument_multiple},
-    {.name = "limit", .flags = argument_multiple},
-    option("cost", "COST"),
-    {.name = "costs",
-     .type = ArgumentType::integer,
-     .token = "COSTS",
-     .flags = argument_optional | argument_multiple},
-    option("patience", "PATIENCE"),
-    end};
+constexpr ArgumentInfo take_all_arguments[] = {integer("numkeys"),
+                                               keys,
+                                               {.name = "limit", .flags = argument_multiple},
+                                               option("cost", "COST"),
+                                               {.name = "costs",
+                                                .type = ArgumentType::integer,
+                                                .token = "COSTS",
+                                                .flags = argument_optional | argument_multiple},
+                                               option("patience", "PATIENCE"),
+                                               end};
 constexpr ArgumentInfo cancel_arguments[] = {key, limit, {.name = "grant"}, end};
 constexpr ArgumentInfo refund_arguments[] = {key, limit, integer("units"), end};
 constexpr ArgumentInfo reset_arguments[] = {key, limit, end};
 constexpr ArgumentInfo enter_arguments[] = {key, limit, option("weight", "WEIGHT"), end};
 constexpr ArgumentInfo permit_arguments[] = {key, limit, integer("permit"), end};
+
+// Of the functions' own words: the limit is its config text.
+constexpr ArgumentInfo decide_arguments[] = {
+    integer("numkeys"),
+    keys,
+    {.name = "limit", .flags = argument_multiple},
+    {.name = "cost", .type = ArgumentType::integer, .flags = argument_multiple},
+    integer("patience_us"),
+    end};
+constexpr ArgumentInfo told_cancel_arguments[] = {
+    integer("numkeys"),
+    keys,
+    limit,
+    integer("cost"),
+    integer("ready_at"),
+    {.name = "mark", .type = ArgumentType::integer, .flags = argument_multiple},
+    end};
+constexpr ArgumentInfo told_refund_arguments[] = {integer("numkeys"), keys, limit, integer("units"),
+                                                  end};
+constexpr ArgumentInfo told_permit_arguments[] = {integer("numkeys"), keys, limit,
+                                                  integer("permit"), end};
 
 struct Command {
   const char* name;
@@ -144,6 +166,30 @@ constexpr Command commands[] = {
      entry<renew>,
      KeyUse::changes_first,
      {"Has a permit's lease begin anew.", 4, permit_arguments}},
+    {"WEIR_1.TAKE",
+     entry<function::take, Asked::maybe_for_keys>,
+     KeyUse::changes_counted,
+     {"As the function weir_1_take.", -6, decide_arguments}},
+    {"WEIR_1.PEEK",
+     entry<function::peek, Asked::maybe_for_keys>,
+     KeyUse::reads_counted,
+     {"As the function weir_1_peek.", -6, decide_arguments}},
+    {"WEIR_1.CANCEL",
+     entry<function::cancel, Asked::maybe_for_keys>,
+     KeyUse::gives_back_counted,
+     {"As the function weir_1_cancel.", -8, told_cancel_arguments}},
+    {"WEIR_1.REFUND",
+     entry<function::refund, Asked::maybe_for_keys>,
+     KeyUse::gives_back_counted,
+     {"As the function weir_1_refund.", 5, told_refund_arguments}},
+    {"WEIR_1.RELEASE",
+     entry<function::release, Asked::maybe_for_keys>,
+     KeyUse::gives_back_counted,
+     {"As the function weir_1_release.", 5, told_permit_arguments}},
+    {"WEIR_1.RENEW",
+     entry<function::renew, Asked::maybe_for_keys>,
+     KeyUse::changes_counted,
+     {"As the function weir_1_renew.", 5, told_permit_arguments}},
 };
 
 const char* flags_of(KeyUse use) noexcept {
@@ -151,6 +197,8 @@ const char* flags_of(KeyUse use) noexcept {
     case KeyUse::reads_first: return "readonly fast";
     case KeyUse::gives_back_first: return "write fast";  // also where memory has run out
     case KeyUse::changes_first: return "write deny-oom fast";
+    case KeyUse::reads_counted: return "readonly fast getkeys-api";
+    case KeyUse::gives_back_counted: return "write fast getkeys-api";
     case KeyUse::changes_counted: return "write deny-oom fast getkeys-api";
   }
   return "";
@@ -158,7 +206,7 @@ const char* flags_of(KeyUse use) noexcept {
 
 bool add_commands(Context* context) noexcept {
   for (const Command& command : commands) {
-    const int first = command.use == KeyUse::changes_counted ? 2 : 1;
+    const int first = command.use < KeyUse::reads_counted ? 1 : 2;
     if (api.CreateCommand(context, command.name, command.entry, flags_of(command.use), first, first,
                           1) != api_ok) {
       return false;

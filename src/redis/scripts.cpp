@@ -85,6 +85,17 @@ char machine_letter(const Limit::Machine::Config& config) noexcept {
   return letters[config.index()];
 }
 
+std::string_view module_command(ScriptVerb verb) noexcept {
+  constexpr std::array<std::string_view, 7> names{"WEIR_1.TAKE",
+                                                  "WEIR_1.PEEK",
+                                                  "WEIR_1.CANCEL",
+                                                  "WEIR_1.REFUND",
+                                                  "WEIR_1.RELEASE",
+                                                  "WEIR_1.RENEW",
+                                                  ""};
+  return names[static_cast<std::size_t>(verb)];
+}
+
 std::string function_library() {
   std::string library = "#!lua name=" + std::string(library_name) + "\n" + foundation(all_machines);
   append_take(library, all_machines);

@@ -34,6 +34,10 @@ inline constexpr std::string_view library_name = "weir_1";
 /// The function of a verb: weir_1_take.
 std::string function_name(ScriptVerb verb);
 
+/// The command of weir's module that takes a verb's keys and arguments and answers as its function,
+/// WEIR_1.TAKE; empty for share, which it leaves to the script.
+std::string_view module_command(ScriptVerb verb) noexcept;
+
 /// All functions of all limits, for FUNCTION LOAD (Redis 7 and later).
 std::string function_library();
 

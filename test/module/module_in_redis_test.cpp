@@ -4,10 +4,12 @@
 #include <iostream>
 #include <map>
 
+#include "test/module/function_store.hpp"
 #include "test/module/module_host.hpp"
 #include "test/module/real_server.hpp"
 #include "test/module/schedules.hpp"
 #include "test/redis/script_host.hpp"
+#include "test/redis/several_keys.hpp"
 
 namespace weir::module {
 namespace {
@@ -157,6 +159,29 @@ class SideBySideHost : public host::Host {
   redis::ScriptHost lua_;
 };
 
+/// The functions in a Redis: the module's, or those of Lua in turn.
+class RedisFunctions : public redis::RedisStore {
+ public:
+  enum class Of : std::uint8_t { module_alone, module_and_lua };
+
+  explicit RedisFunctions(Of of) : RedisStore(redis::Loaded::library, with_module()), of_(of) {}
+
+  std::string name() const override { return "the module's functions in Redis"; }
+  redis::ScriptReply call(const redis::ScriptCall& call) override {
+    by_module_ = of_ == Of::module_alone || !by_module_;
+    if (!by_module_) return RedisStore::call(call);
+    return run({std::string(redis::module_command(call.verb))}, call);
+  }
+  std::int64_t kept_for_ms(Instant now, Instant fresh_at) const override {
+    return by_module_ ? kept_for_ms_by_module(now, fresh_at)
+                      : RedisStore::kept_for_ms(now, fresh_at);
+  }
+
+ private:
+  Of of_;
+  bool by_module_ = false;  ///< the last call
+};
+
 host::Compared compare(host::Host& host, std::size_t count) {
   const host::Compared compared = host::expect_equal_to_pure(host, {.first = 1, .count = count});
   std::cout << compared.decisions << " decisions, " << compared.taken << " taken, "
@@ -187,6 +212,23 @@ TEST(ModuleInRedis, KeepsTheBytesThatTheScriptsKeep) {
   SideBySideHost host({.of_module = store, .of_lua = of_lua});
   compare(host, schedules / 2);
 }
+
+class FunctionsInRedis : public testing::TestWithParam<RedisFunctions::Of> {};
+
+TEST_P(FunctionsInRedis, DecideAsThePureMachines) {
+  RedisFunctions store(GetParam());
+  redis::ScriptHost host(store);
+  compare(host, schedules / 2);
+}
+
+TEST_P(FunctionsInRedis, DecideOverSeveralKeysAsTheMachinesAndTheTable) {
+  RedisFunctions store(GetParam());
+  redis::expect_equal_over_several_keys(store, schedules / 2);
+}
+
+INSTANTIATE_TEST_SUITE_P(OfModule, FunctionsInRedis,
+                         testing::Values(RedisFunctions::Of::module_alone,
+                                         RedisFunctions::Of::module_and_lua));
 
 }  // namespace
 }  // namespace weir::module

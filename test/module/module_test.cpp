@@ -153,7 +153,10 @@ TEST_F(Module, EveryCommandSaysWhatItDoes) {
                   "WEIR.PEEK: readonly fast", "WEIR.TAKEALL: write deny-oom fast getkeys-api",
                   "WEIR.CANCEL: write fast", "WEIR.REFUND: write fast", "WEIR.RESET: write fast",
                   "WEIR.ENTER: write deny-oom fast", "WEIR.LEAVE: write fast",
-                  "WEIR.RENEW: write deny-oom fast"));
+                  "WEIR.RENEW: write deny-oom fast", "WEIR_1.TAKE: write deny-oom fast getkeys-api",
+                  "WEIR_1.PEEK: readonly fast getkeys-api", "WEIR_1.CANCEL: write fast getkeys-api",
+                  "WEIR_1.REFUND: write fast getkeys-api", "WEIR_1.RELEASE: write fast getkeys-api",
+                  "WEIR_1.RENEW: write deny-oom fast getkeys-api"));
 }
 
 TEST_F(Module, TakeAllTakesFromAllKeysOrNone) {

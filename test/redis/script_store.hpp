@@ -40,6 +40,10 @@ class ScriptStore {
   virtual bool erase(std::string_view key) = 0;
   /// Until the key expires; none where it never does, or there is none.
   virtual std::optional<std::int64_t> expires_in_ms(std::string_view key) = 0;
+  /// What that is right after a write of what says nothing from `fresh_at` on.
+  virtual std::int64_t kept_for_ms(Instant now, Instant fresh_at) const {
+    return (fresh_at - now).count() / 1'000 + 1;
+  }
 };
 
 }  // namespace weir::redis

@@ -74,6 +74,15 @@ class Interval {
         rest_(given.count % given.parts_in_tick),
         parts_(given.parts_in_tick) {}
 
+  struct Mixed {
+    Span whole;
+    std::int64_t rest;
+    std::int64_t parts;
+  };
+  /// An interval as its own words have it. Requires 0 <= rest < parts, and that it is not nothing.
+  constexpr explicit Interval(Mixed given) noexcept
+      : whole_(given.whole), rest_(given.rest), parts_(given.parts) {}
+
   constexpr Span whole() const noexcept { return whole_; }
   constexpr std::int64_t rest() const noexcept { return rest_; }
   constexpr std::int64_t parts() const noexcept { return parts_; }
