@@ -27,6 +27,7 @@ inline constexpr int notify_generic = 1 << 2;
 inline constexpr int notify_string = 1 << 3;
 
 inline constexpr int flag_cluster = 1 << 5;
+inline constexpr int flag_out_of_memory = 1 << 10;
 
 /// We say ourselves which keys were changed, so that a refusal disturbs no WATCH.
 inline constexpr int option_no_implicit_signal = 1 << 1;

@@ -1,5 +1,6 @@
 // The WEIR commands: arguments, places, decision, reply.
 #include <array>
+#include <chrono>
 #include <string>
 #include <utility>
 #include <vector>
@@ -104,6 +105,35 @@ std::optional<State> open_one(const Call& call, Named named) {
   return {};
 }
 
+/// What a refund was named by, so that it counts once: a key of its own beside the state. No text
+/// of a limit ends like its name.
+class SpentId {
+ public:
+  static constexpr Span kept_for = std::chrono::hours{24};
+
+  SpentId(Context* context, std::string_view name)
+      : name_(context, name), key_(context, name_.get(), Key::Use::to_change) {}
+
+  /// Why it cannot be told whether it is spent, or noted that it is.
+  const char* wrong(Context* context) const {
+    const bool other =
+        key_.holds() == Key::Holds::something_else || (is_spent() && key_.bytes() != mark);
+    if (other) return "WRONGTYPE ID: its key holds something else; expected what REFUND keeps";
+    if (!is_spent() && (api.GetContextFlags(context) & flag_out_of_memory) != 0) {
+      return "OOM ID: the server has no memory to remember it; expected REFUND without it";
+    }
+    return nullptr;
+  }
+  bool is_spent() const noexcept { return key_.holds() == Key::Holds::bytes; }
+  void spend(Instant now) { key_.write(mark, now + kept_for); }
+
+ private:
+  static constexpr std::string_view mark = "i1";
+
+  KeyName name_;
+  Key key_;
+};
+
 /// As open_one(), of a limit that hands out permits.
 std::optional<State> open_permits(const Call& call, Named named) {
   const auto limit = limits().find(named.limit);
@@ -204,18 +234,22 @@ void cancel(Call& call) {
 void refund(Call& call) {
   const auto read = wire::read_refund(call.words);
   if (!accepted(call, read)) return;
-  if (read->id) {
-    return call.reply.error("ERR ID: a store keeps no list of ids; expected REFUND without it");
-  }
   auto opened = open_one(call, {read->key, read->limit});
   if (!opened) return;
   KeptState& kept = opened->kept;
+  std::optional<SpentId> id;
+  if (read->id) {
+    id.emplace(call.context, std::string(kept.name()) + " refund " + std::string(*read->id));
+    if (const char* const wrong = id->wrong(call.context)) return call.reply.error(wrong);
+    if (id->is_spent()) return call.reply.integer(0);
+  }
   Cost back = 0;
   if (kept.kept()) {
     const Limit::State before = kept.state();
     back = Machine::refund(kept.config(), kept.state(), call.now, read->units);
     if (before != kept.state()) kept.keep(call.now);
   }
+  if (id) id->spend(call.now);
   call.reply.integer(back);
 }
 

@@ -34,7 +34,8 @@ enum class Asked : bool { to_run, maybe_for_keys };
 
 void run(Run handler, Context* context, std::span<Text* const> texts, Asked asked) {
   const Reply reply(context);
-  std::array<std::string_view, most_words> words;
+  // The server calls on one thread, one command within none: room that is not cleared each time.
+  static std::array<std::string_view, most_words> words;
   if (texts.size() > most_words)
     return reply.error("ERR too many arguments; expected fewer than 64");
   for (std::size_t at = 0; at < texts.size(); ++at) words[at] = view(texts[at]);
@@ -92,7 +93,8 @@ constexpr ArgumentInfo take_all_arguments[] = {integer("numkeys"),
                                                option("patience", "PATIENCE"),
                                                end};
 constexpr ArgumentInfo cancel_arguments[] = {key, limit, {.name = "grant"}, end};
-constexpr ArgumentInfo refund_arguments[] = {key, limit, integer("units"), end};
+constexpr ArgumentInfo refund_arguments[] = {
+    key, limit, integer("units"), {.name = "id", .token = "ID", .flags = argument_optional}, end};
 constexpr ArgumentInfo reset_arguments[] = {key, limit, end};
 constexpr ArgumentInfo enter_arguments[] = {key, limit, option("weight", "WEIGHT"), end};
 constexpr ArgumentInfo permit_arguments[] = {key, limit, integer("permit"), end};

@@ -58,6 +58,7 @@ class Client::Body {
   }
 
   bool has_slots() const noexcept { return has_slots_; }
+  bool has_module(std::string_view route) const noexcept { return client_->has_module(route); }
   Stats stats() const { return client_->stats(); }
 
  private:
@@ -136,6 +137,8 @@ Expected<std::unique_ptr<Client>, ClientError> Client::connect(std::string_view 
 void Client::ask(const StoreCall& call, Then then) { body_->ask(call, std::move(then)); }
 
 bool Client::has_slots() const noexcept { return body_->has_slots(); }
+
+bool Client::has_module(std::string_view route) const noexcept { return body_->has_module(route); }
 
 Client::Stats Client::stats() const { return body_->stats(); }
 

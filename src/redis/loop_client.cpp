@@ -11,6 +11,7 @@
 #include "redis/client_counters.hpp"
 #include "redis/connection.hpp"
 #include "redis/loop_alarm.hpp"
+#include "redis/module_map.hpp"
 #include "redis/slots.hpp"
 #include "redis/store_reply.hpp"
 #include "redis/topology.hpp"
@@ -23,6 +24,7 @@ using CallId = Pipeline::CallId;
 using Next = Topology::Next;
 
 constexpr std::chrono::milliseconds pause_for{2};  ///< while a slot's keys are on their way
+constexpr std::uint16_t one_for_all = 0;           ///< of one server alone each slot is the same
 constexpr std::size_t kept_bytes = 4096;  ///< of a call's memory, for the next one in its place
 
 SteadyInstant now() { return std::chrono::steady_clock::now(); }
@@ -92,6 +94,7 @@ class LoopClient::Body final : public Connection::Owner, public Topology::Host {
       : io_(io),
         settings_(connection_settings(access)),
         keeps_bytes_(may_be_redirected(access)),
+        has_slots_(access.url.kind == Url::Kind::cluster),
         alarm_(io.get_executor(), [this] { ring(); }),
         topology_(make_topology(*this, access)) {
     way_found();
@@ -131,14 +134,20 @@ class LoopClient::Body final : public Connection::Owner, public Topology::Host {
       if (!ending_) heard(std::move(ended));
     } else if (ended.outcome != CallOutcome::answered) {
       end(ended.id, ended.outcome, why);
-    } else if (ending_ || ended.reply.type != wire::ReplyType::error ||
-               !goes_on(at, ended.id, ended.reply.text)) {
-      take(ended.id)(to_store_reply(std::move(ended.reply)));
+    } else {
+      hear(at, std::move(ended));
     }
     if (at.in_flight() == 0 && !retired_.empty()) way_found();
   }
 
-  void opened(Connection& at) override { topology_->opened(at); }
+  void opened(Connection& at) override {
+    if (has_slots_) {
+      modules_.connected(at.facts());
+    } else if (at.facts().mode != ServerFacts::Mode::sentinel) {
+      modules_.answered(one_for_all, at.facts());
+    }
+    topology_->opened(at);
+  }
   void closed(Connection& at) override {
     topology_->closed(at);
     way_found();
@@ -176,6 +185,11 @@ class LoopClient::Body final : public Connection::Owner, public Topology::Host {
   }
 
   void way_found() override { alarm_.ring_by(now()); }
+
+  bool has_slots() const noexcept { return has_slots_; }
+  bool has_module(std::string_view route) const noexcept {
+    return modules_.has_module(has_slots_ ? slot_of(route) : one_for_all);
+  }
 
   ClientCounters counters;
   std::string framed;
@@ -217,6 +231,13 @@ class LoopClient::Body final : public Connection::Owner, public Topology::Host {
     wire::write_request(framed, {"ASKING"});
     framed += call.bytes;
     send(id, framed, place, 2);
+  }
+
+  void hear(Connection& at, Pipeline::Ended&& ended) {
+    modules_.answered(has_slots_ ? calls_[ended.id].slot : one_for_all, at.facts());
+    const bool refused = ended.reply.type == wire::ReplyType::error;
+    if (refused && !ending_ && goes_on(at, ended.id, ended.reply.text)) return;
+    take(ended.id)(to_store_reply(std::move(ended.reply)));
   }
 
   /// Whether a call that was answered with an error is on its way again.
@@ -309,6 +330,8 @@ class LoopClient::Body final : public Connection::Owner, public Topology::Host {
   boost::asio::io_context& io_;
   const Connection::Settings settings_;
   const bool keeps_bytes_;
+  const bool has_slots_;
+  ModuleMap modules_;
   bool ending_ = false;
   std::deque<Call> calls_;       ///< which stay where they are while it grows
   std::vector<CallId> free_;     ///< places in calls_
@@ -319,8 +342,7 @@ class LoopClient::Body final : public Connection::Owner, public Topology::Host {
 };
 
 LoopClient::LoopClient(boost::asio::io_context& io, const Access& access)
-    : has_slots_(access.url.kind == Url::Kind::cluster),
-      body_(std::make_unique<Body>(io, access)) {}
+    : body_(std::make_unique<Body>(io, access)) {}
 
 LoopClient::~LoopClient() = default;
 
@@ -329,6 +351,12 @@ void LoopClient::ask(const StoreCall& call, Then then) {
   wire::write_request(body_->framed, call.words);
   ask({.bytes = body_->framed, .slot = slot_of(call.route), .deadline_at = call.deadline_at},
       std::move(then));
+}
+
+bool LoopClient::has_slots() const noexcept { return body_->has_slots(); }
+
+bool LoopClient::has_module(std::string_view route) const noexcept {
+  return body_->has_module(route);
 }
 
 void LoopClient::ask(const FramedCall& call, Then then) { body_->ask(call, std::move(then)); }

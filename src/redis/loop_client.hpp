@@ -25,7 +25,7 @@ struct FramedCall {
 /// What Client is, on the loop that it is given: for programs that have one, or several.
 ///
 /// Threads  the loop's, on which `then` is called; the constructor's too, before the loop runs;
-///          stats() from any
+///          stats() and has_module() from any
 /// Memory   as Client's
 /// Errors   told by the replies
 class LoopClient final : public Store {
@@ -39,13 +39,13 @@ class LoopClient final : public Store {
 
   void ask(const StoreCall& call, Then then) override;
   void ask(const FramedCall& call, Then then);
-  bool has_slots() const noexcept override { return has_slots_; }
+  bool has_slots() const noexcept override;
+  bool has_module(std::string_view route) const noexcept override;
 
   Client::Stats stats() const;
 
  private:
   class Body;
-  const bool has_slots_;
   std::unique_ptr<Body> body_;
 };
 

@@ -1,5 +1,6 @@
 #include "redis/script_caller.hpp"
 
+#include <array>
 #include <atomic>
 #include <map>
 #include <mutex>
@@ -7,12 +8,14 @@
 #include <utility>
 
 #include "redis/error_reply.hpp"
+#include "redis/slots.hpp"
 
 namespace weir::redis {
 namespace {
 
 /// How a script is named to the store.
 enum class Way : std::uint8_t {
+  module,    ///< its own command, which is never missing where it was told of
   function,  ///< FCALL
   digest,    ///< EVALSHA
   text,      ///< EVAL
@@ -58,7 +61,7 @@ class ScriptCaller::Body : public std::enable_shared_from_this<Body> {
   Body(Store& store, Now now) : store_(store), now_(std::move(now)) {}
 
   void begin(AttemptPtr attempt) {
-    attempt->way = has_functions_ ? Way::function : Way::digest;
+    attempt->way = by_module(attempt->call) ? Way::module : by_script();
     send(std::move(attempt));
   }
 
@@ -73,6 +76,21 @@ class ScriptCaller::Body : public std::enable_shared_from_this<Body> {
     SteadyInstant ends_by{};  ///< the deadline of who has it loaded
     std::vector<AttemptPtr> waiting{};
   };
+
+  Way by_script() const { return has_functions_ ? Way::function : Way::digest; }
+
+  bool by_module(const ScriptCaller::Call& call) {
+    if (module_command(call.verb).empty() || !store_.has_module(call.keys.front())) return false;
+    const SteadyInstant refused_at = module_refused_at(call);
+    return refused_at == SteadyInstant{} || now_() - refused_at >= module_retry_after;
+  }
+
+  /// When the module was last refused there; in a cluster slots go together that may be of one
+  /// server. The epoch: never.
+  std::atomic<SteadyInstant>& module_refused_at(const ScriptCaller::Call& call) {
+    const std::size_t slot = store_.has_slots() ? slot_of(call.keys.front()) : 0;
+    return refused_.at(slot * slot_groups / slot_count);
+  }
 
   /// Requires the lock.
   Loadable& wanted_by(const Attempt& attempt) {
@@ -93,6 +111,7 @@ class ScriptCaller::Body : public std::enable_shared_from_this<Body> {
       return attempt->then(not_sent("its script was gone again each time it had been loaded"));
     }
     switch (attempt->way) {
+      case Way::module: return run(attempt, module_command(attempt->call.verb), {});
       case Way::function: return run(attempt, "FCALL", function_name(attempt->call.verb));
       case Way::text: {
         std::unique_lock lock(mutex_);
@@ -112,7 +131,9 @@ class ScriptCaller::Body : public std::enable_shared_from_this<Body> {
   void run(const AttemptPtr& attempt, std::string_view command, std::string_view name) {
     const ScriptCaller::Call& call = attempt->call;
     const std::string count = std::to_string(call.keys.size());
-    std::vector<std::string_view> words{command, name, count};
+    std::vector<std::string_view> words{command};
+    if (!name.empty()) words.push_back(name);
+    words.push_back(count);
     words.insert(words.end(), call.keys.begin(), call.keys.end());
     words.insert(words.end(), call.arguments.begin(), call.arguments.end());
     ask(words, *attempt, [self = shared_from_this(), attempt](StoreReply&& reply) {
@@ -129,7 +150,13 @@ class ScriptCaller::Body : public std::enable_shared_from_this<Body> {
   void heard(const AttemptPtr& attempt, StoreReply&& reply) {
     if (!is_error(reply)) return attempt->then(std::move(reply));
     const ErrorKind kind = kind_of(reply.text);
-    if (attempt->way == Way::function) {
+    if (attempt->way == Way::module) {
+      if (has_no_command(reply)) {
+        module_refused_at(attempt->call) = now_();
+        attempt->way = by_script();
+        return send(attempt);
+      }
+    } else if (attempt->way == Way::function) {
       if (kind == ErrorKind::no_function) return load(attempt);
       if (has_no_command(reply)) {
         has_functions_ = false;
@@ -203,10 +230,12 @@ class ScriptCaller::Body : public std::enable_shared_from_this<Body> {
   }
 
   static constexpr std::size_t digest_length = 40;
+  static constexpr std::size_t slot_groups = 256;
 
   Store& store_;
   Now now_;
   std::atomic<bool> has_functions_{true};
+  std::array<std::atomic<SteadyInstant>, slot_groups> refused_{};  ///< see module_refused_at()
   std::atomic<std::uint64_t> loads_{0};
   std::mutex mutex_;
   Loadable library_;

@@ -1,6 +1,7 @@
 // A verb's script, brought to a store that may not have it.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -14,7 +15,11 @@
 
 namespace weir::redis {
 
-/// Calls scripts by FCALL where the store has Functions, else by EVALSHA; the first call finds out.
+/// Asks the module where the server has it; else calls scripts by FCALL where the store has
+/// Functions, else by EVALSHA: the first call finds out. A server that does not know or not allow
+/// the module's command is asked for the script in the same call, and the module is left alone for
+/// module_retry_after, in a cluster for 64 slots around.
+///
 /// Where the store lacks the functions or the script, they are loaded and the call is made again:
 /// one caller loads, those who meet the same want meanwhile wait for it, unless their deadline is
 /// nearer than its own. A script that is gone again right after is sent along whole, by EVAL.
@@ -29,6 +34,7 @@ class ScriptCaller {
  public:
   static constexpr int most_tries = 16;
   static constexpr std::size_t most_waiting = 1024;
+  static constexpr std::chrono::seconds module_retry_after{60};
 
   using Now = std::function<SteadyInstant()>;
 

@@ -37,6 +37,14 @@ void WorkerStores::ask(const StoreCall& call, Then then) {
   });
 }
 
+bool WorkerStores::has_slots() const noexcept {
+  return access_.url.kind == redis::Url::Kind::cluster;
+}
+
+bool WorkerStores::has_module(std::string_view route) const noexcept {
+  return (here ? *here : *members_.front()).client.has_module(route);
+}
+
 redis::Client::Stats WorkerStores::stats() const {
   redis::Client::Stats all;
   for (const auto& member : members_) {

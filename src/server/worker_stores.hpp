@@ -25,6 +25,8 @@ class WorkerStores final : public redis::Store {
   [[nodiscard]] std::function<void()> add(boost::asio::io_context& loop, WorkerMetrics& metrics);
 
   void ask(const redis::StoreCall& call, Then then) override;
+  bool has_slots() const noexcept override;
+  bool has_module(std::string_view route) const noexcept override;
 
   /// Of all clients together.
   redis::Client::Stats stats() const;

@@ -159,6 +159,29 @@ TEST_F(Module, EveryCommandSaysWhatItDoes) {
                   "WEIR_1.RENEW: write deny-oom fast getkeys-api"));
 }
 
+TEST_F(Module, ARefundOfAnIdCountsOnceInADay) {
+  run("WEIR.TAKE k 5/1h COST 5");
+  EXPECT_EQ(run("WEIR.REFUND k 5/1h 1 ID order-17").integer, 1);
+  EXPECT_EQ(run("WEIR.REFUND k 5/1h 1 ID order-17").integer, 0);
+  EXPECT_EQ(run("WEIR.REFUND k 5/1h 1 ID order-18").integer, 1);
+  EXPECT_EQ(run("WEIR.REFUND other 5/1h 1 ID order-17").integer, 0);  // nothing was owed there
+  EXPECT_EQ(run("WEIR.PEEK k 5/1h").field("remaining")->integer, 2);
+  const std::string id = redis::stored_key({"k", "5/1h"}) + " refund order-17";
+  EXPECT_EQ(at(id).bytes, "i1");
+  EXPECT_EQ(at(id).until_ms, 1'750'086'400'000);
+  EXPECT_EQ(server_.keys(), server_.replica());
+  server_.set_time(noon + std::chrono::hours{24} + std::chrono::milliseconds{1});
+  run("WEIR.TAKE k 5/1h COST 5");
+  EXPECT_EQ(run("WEIR.REFUND k 5/1h 1 ID order-17").integer, 1);
+}
+
+TEST_F(Module, AnIdWhoseKeyHoldsSomethingElseIsAnErrorAndGivesNothingBack) {
+  run("WEIR.TAKE k 5/1h");
+  server_.keys()[redis::stored_key({"k", "5/1h"}) + " refund x"] = {true, "hello", {}};
+  EXPECT_THAT(run("WEIR.REFUND k 5/1h 1 ID x").text, StartsWith("WRONGTYPE ID: "));
+  EXPECT_EQ(run("WEIR.PEEK k 5/1h").field("remaining")->integer, 4);
+}
+
 TEST_F(Module, TakeAllTakesFromAllKeysOrNone) {
   EXPECT_EQ(verdict(words("WEIR.TAKEALL 2 a b 5/1m 1/1m")), "granted");
   EXPECT_EQ(server_.keys().size(), 2u);
@@ -232,7 +255,7 @@ TEST_F(Module, EveryWrongArgumentIsAnError) {
                            "WEIR.CANCEL k 5/1m grant",
                            "WEIR.CANCEL k 5/1m 1.9.1.1.1.1",
                            "WEIR.REFUND k 5/1m -1",
-                           "WEIR.REFUND k 5/1m 1 ID x",
+                           "WEIR.REFUND k 5/1m 1 ID",
                            "WEIR.RESET k",
                            "WEIR.ENTER k 5/1m",
                            "WEIR.LEAVE k 5/1m 1",

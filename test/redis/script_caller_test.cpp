@@ -107,6 +107,104 @@ TEST(ScriptCaller, KeepsToFunctionsWhereOnlyTheKeyIsForbidden) {
   EXPECT_EQ(calls.store.calls(), 1u);
 }
 
+// ---- Where the server has the module ----
+
+TEST(ScriptCaller, AsksTheModuleWhereTheServerHasIt) {
+  Calls calls(Loaded::library);
+  calls.store.with_module = {0};
+  for (int call = 0; call < 100; ++call) calls.take();
+  calls.expect_granted(100);
+  EXPECT_EQ(calls.store.count("WEIR_1.TAKE"), 100u);
+  EXPECT_EQ(calls.store.calls(), 100u);
+  EXPECT_EQ(calls.caller.loads(), 0u);
+}
+
+TEST(ScriptCaller, AsksEachNodeOfAClusterForWhatItHas) {
+  Calls calls(Loaded::library);
+  calls.store.nodes = 3;
+  calls.store.with_module = {1};
+  for (int call = 0; call < 300; ++call) calls.take("weir:{" + std::to_string(call) + "}:l");
+  calls.expect_granted(300);
+  const std::size_t by_module = calls.store.count("WEIR_1.TAKE");
+  EXPECT_GT(by_module, 50u);
+  EXPECT_EQ(calls.store.count("FCALL") - calls.caller.loads(), 300u - by_module);
+  EXPECT_EQ(calls.caller.loads(), 2u);
+}
+
+TEST(ScriptCaller, GoesOnWithTheScriptsWhereTheModuleIsGone) {
+  Calls calls(Loaded::library);
+  calls.store.with_module = {0};
+  calls.take();
+  // What was told of another server, before a failover say.
+  calls.store.reply = [](const Words& words) -> std::optional<StoreReply> {
+    if (!words[0].starts_with("WEIR_1.")) return {};
+    return error_reply("ERR unknown command 'WEIR_1.TAKE', with args beginning with: '1' ");
+  };
+  for (int call = 0; call < 3; ++call) calls.take();
+  calls.expect_granted(4);
+  EXPECT_EQ(calls.store.count("WEIR_1.TAKE"), 2u);
+  EXPECT_EQ(calls.replies[3].integers[4], 100'000 - 4);  // each counted once
+
+  calls.store.reply = [](const Words&) { return std::nullopt; };
+  calls.store.pass(ScriptCaller::module_retry_after - Span{1});
+  calls.take();
+  EXPECT_EQ(calls.store.count("WEIR_1.TAKE"), 2u);
+  calls.store.pass(Span{1});
+  calls.take();
+  EXPECT_EQ(calls.store.count("WEIR_1.TAKE"), 3u);
+  calls.expect_granted(6);
+}
+
+TEST(ScriptCaller, GoesOnWithTheScriptsWhereTheModuleIsForbidden) {
+  for (const Loaded loaded : {Loaded::library, Loaded::scripts}) {
+    Calls calls(loaded);
+    calls.store.with_module = {0};
+    calls.store.reply = [](const Words& words) -> std::optional<StoreReply> {
+      if (!words[0].starts_with("WEIR_1.")) return {};
+      return error_reply("NOPERM User limiter has no permissions to run the 'weir_1.take' command");
+    };
+    for (int call = 0; call < 3; ++call) calls.take();
+    calls.expect_granted(3);
+    EXPECT_EQ(calls.store.count("WEIR_1.TAKE"), 1u);
+  }
+}
+
+TEST(ScriptCaller, WhatTheModuleMayHaveRunIsNeverAskedAgain) {
+  for (const Fate fate : {Fate::lost, Fate::broken_off, Fate::not_sent}) {
+    Calls calls(Loaded::library);
+    calls.store.with_module = {0};
+    calls.store.fate = [&](const Words&) { return fate; };
+    calls.take();
+    EXPECT_EQ(calls.store.calls(), 1u);
+    EXPECT_NE(calls.replies.back().outcome, CallOutcome::answered);
+  }
+}
+
+TEST(ScriptCaller, AnErrorOfTheModuleIsTheAnswer) {
+  Calls calls(Loaded::library);
+  calls.store.with_module = {0};
+  for (const char* error : {"WRONGTYPE weir: key k holds something else", "OOM command not allowed",
+                            "NOPERM No permissions to access a key", "READONLY You can't write"}) {
+    calls.store.reply = [&](const Words&) { return error_reply(error); };
+    calls.take();
+    EXPECT_EQ(calls.replies.back().text, error);
+  }
+  EXPECT_EQ(calls.store.calls(), 4u);
+}
+
+TEST(ScriptCaller, SharesStayTheScripts) {
+  Calls calls(Loaded::library);
+  calls.store.with_module = {0};
+  calls.caller.call({.verb = ScriptVerb::share,
+                     .keys = {"weir:{k}:l"},
+                     .arguments = {"x"},
+                     .deadline_at = calls.store.steady() + std::chrono::milliseconds{5}},
+                    [](StoreReply&&) {});
+  EXPECT_GT(calls.store.count("FCALL"), 0u);
+}
+
+// ---- Either way to the scripts ----
+
 class EitherWay : public testing::TestWithParam<Loaded> {
  protected:
   bool is_load(const Words& words) const { return words[0] == "FUNCTION" || words[0] == "SCRIPT"; }

@@ -107,7 +107,17 @@ StoreReply VirtualStore::run(const Words& words, std::size_t node) {
     has_.insert({node, digest_of(script)});
     return run_script(script.verb, script.letter, words);
   }
-  return error_reply("ERR unknown command '" + command + "'");
+  return run_command(words, node);
+}
+
+StoreReply VirtualStore::run_command(const Words& words, std::size_t node) {
+  for (const ScriptVerb verb : verbs) {
+    if (!with_module.contains(node) || module_command(verb) != words[0]) continue;
+    Words as_function = words;
+    as_function.insert(as_function.begin() + 1, function_name(verb));
+    return run_script(verb, 'm', as_function);
+  }
+  return error_reply("ERR unknown command '" + words[0] + "', with args beginning with: ");
 }
 
 StoreReply VirtualStore::load(const Words& words, std::size_t node) {

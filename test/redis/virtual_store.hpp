@@ -40,6 +40,9 @@ class VirtualStore : public Store {
 
   void ask(const StoreCall& call, Then then) override;
   bool has_slots() const noexcept override { return nodes > 1; }
+  bool has_module(std::string_view route) const noexcept override {
+    return with_module.contains(slot_of(route) % nodes);
+  }
 
   /// The store's clock and the steady one, together.
   void pass(Span span) { set_time(now + span); }
@@ -73,7 +76,7 @@ class VirtualStore : public Store {
   void release_as(const StoreReply& end);
   std::size_t held() const { return held_.size(); }
 
-  /// How many commands of a name came: FCALL, EVALSHA, EVAL, FUNCTION, SCRIPT, DEL.
+  /// How many commands of a name came: FCALL, EVALSHA, EVAL, FUNCTION, SCRIPT, DEL, WEIR_1.TAKE.
   std::size_t count(const std::string& command) {
     const std::lock_guard lock(mutex_);
     return counts_[command];
@@ -94,6 +97,8 @@ class VirtualStore : public Store {
   };
   /// Above 1 each slot lies at one of so many nodes, and scripts are loaded into each by itself.
   std::size_t nodes = 1;
+  /// The nodes that have the module, whose commands are the functions here too.
+  std::set<std::size_t> with_module{};
   Instant now{std::chrono::seconds{1'750'000'000}};
 
  private:
@@ -106,6 +111,7 @@ class VirtualStore : public Store {
 
   StoreReply run(const Words& words, std::size_t node);
   StoreReply run_script(ScriptVerb verb, char letter, const Words& words);
+  StoreReply run_command(const Words& words, std::size_t node);
   StoreReply run_function(const Words& words, std::size_t node);
   StoreReply run_by_digest(const Words& words, std::size_t node);
   StoreReply load(const Words& words, std::size_t node);

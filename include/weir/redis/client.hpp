@@ -53,6 +53,7 @@ class Client : public Store {
 
   void ask(const StoreCall& call, Then then) override;
   bool has_slots() const noexcept override;  ///< of a cluster's URL
+  bool has_module(std::string_view route) const noexcept override;
 
   /// What happened so far.
   struct Stats {

@@ -67,6 +67,10 @@ class Store {
 
   /// Whether keys lie in slots, as in a cluster: a command's keys must then all lie in one.
   virtual bool has_slots() const noexcept { return false; }
+
+  /// Whether the server that last answered for such a route has weir's module, which decides for
+  /// less than the scripts. A guess that proves wrong costs a round trip.
+  virtual bool has_module(std::string_view /*route*/) const noexcept { return false; }
 };
 
 }  // namespace weir::redis
