@@ -32,7 +32,7 @@ SET, GET = "SET key value PX", "GET"
 def case(name: str, *command: str) -> "script_cost.Case":
     made = script_cost.Case(name, KEYS, *command)
     # Names of one length, for what a key takes; GET reads what SET left.
-    prefix = "plain" if name in (SET, GET) else name[0].lower() + name[-7:-3]
+    prefix = "plain" if name in (SET, GET) else name[5 if "_1" in name else 0].lower() + name[-7:-3]
     made.key = lambda: f"{prefix}:__rand_int__"
     return made
 
@@ -45,6 +45,10 @@ CASES = [
     *THROTTLES,
     case("WEIR.TAKE, granted", "WEIR.TAKE", "KEY", "1000/1d burst 100000"),
     case("WEIR.TAKE, refused", "WEIR.TAKE", "KEY", "1/1d"),
+    case("WEIR_1.TAKE, granted", "WEIR_1.TAKE", "1", "KEY", "t 86400000000 86400000 0 1 100000",
+         "1", "-1"),
+    case("WEIR_1.TAKE, refused", "WEIR_1.TAKE", "1", "KEY", "t 86400000000 86400000000 0 1 1", "1",
+         "-1"),
     script_cost.fcall("FCALL weir_1_take, granted", "weir_1_take", KEYS,
                       "t 86400000000 86400000 0 1 100000"),
     script_cost.fcall("FCALL weir_1_take, refused", "weir_1_take", KEYS,

@@ -63,7 +63,9 @@ class Run {
       plant(weir::redis::stored_key({words[1], words[2]}), words[3]);
     } else if (first == "?" && words.size() > 1) {
       const Words command(words.begin() + 1, words.end());
-      if (command[0] == "WEIR.TAKEALL") server_.keys_of(command);
+      if (command[0] == "WEIR.TAKEALL" || command[0].starts_with("WEIR_1.")) {
+        server_.keys_of(command);
+      }
     } else {
       command(words);
     }
@@ -94,7 +96,8 @@ class Run {
     const weir::wire::Reply reply = server_.run(words);
     // What the module says of anything thrown; also of a rule of the API that it broke.
     require(reply.text.find("out of memory") == std::string::npos, "nothing is thrown");
-    if (words[0] == "WEIR.PEEK" || reply.type == weir::wire::ReplyType::error) {
+    if (words[0] == "WEIR.PEEK" || words[0] == "WEIR_1.PEEK" ||
+        reply.type == weir::wire::ReplyType::error) {
       require(server_.replicated().size() == told, "a peek and an error write nothing");
     }
     for (const char* field : {"grant", "permit"}) {

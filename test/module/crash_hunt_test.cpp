@@ -43,6 +43,9 @@ class CrashHunt : public testing::Test {
   static std::vector<Words> all_on(const std::string& key) {
     const std::string rate = "5/1h";
     const std::string permits = "concurrency 5/1h";
+    const std::string told_rate = "t 60000000 720000000 0 1 5";
+    const std::string told_permits = "c 60000000 5 3600000000";
+    const std::string state = name_of(key, rate);
     return {{"CL.THROTTLE", key, "15", "30", "3600"},
             {"CL.THROTTLE", key, "15", "30", "3600", "-1"},
             {"WEIR.TAKE", key, rate},
@@ -50,6 +53,12 @@ class CrashHunt : public testing::Test {
             {"WEIR.TAKEALL", "2", key, "other", rate, rate},
             {"WEIR.CANCEL", key, rate, "1.1.1.1.1.1"},
             {"WEIR.REFUND", key, rate, "1"},
+            {"WEIR_1.TAKE", "1", state, told_rate, "1", "-1"},
+            {"WEIR_1.PEEK", "1", state, told_rate, "1", "-1"},
+            {"WEIR_1.CANCEL", "1", state, told_rate, "1", "1", "1", "1"},
+            {"WEIR_1.REFUND", "1", state, told_rate, "1"},
+            {"WEIR_1.RELEASE", "1", name_of(key, permits), told_permits, "1"},
+            {"WEIR_1.RENEW", "1", name_of(key, permits), told_permits, "1"},
             {"WEIR.RESET", key, rate},
             {"WEIR.ENTER", key, permits},
             {"WEIR.LEAVE", key, permits, "1"},
@@ -218,9 +227,12 @@ TEST_F(CrashHunt, WithoutMemoryTheServerRefusesWhatTakesAndNotWhatGivesBack) {
   for (const Words& command : all_on("k")) {
     const bool takes = command[0] == "CL.THROTTLE" || command[0] == "WEIR.TAKE" ||
                        command[0] == "WEIR.TAKEALL" || command[0] == "WEIR.ENTER" ||
-                       command[0] == "WEIR.RENEW";
+                       command[0] == "WEIR.RENEW" || command[0] == "WEIR_1.TAKE" ||
+                       command[0] == "WEIR_1.RENEW";
     EXPECT_EQ(server_.text(command).starts_with("OOM"), takes) << command[0];
   }
+  // What is named takes a key of its own.
+  EXPECT_TRUE(server_.text({"WEIR.REFUND", "k", "5/1h", "1", "ID", "x"}).starts_with("OOM"));
   server_.run({"CONFIG", "SET", "maxmemory", "0"});
 }
 
@@ -232,8 +244,10 @@ TEST_F(CrashHunt, TellsTheServerItsKeysAndWhatItDoes) {
     return keys;
   };
   for (const Words& command : all_on("k")) {
-    const bool several = command[0] == "WEIR.TAKEALL";
-    EXPECT_EQ(keys_of(command), several ? (Words{"k", "other"}) : Words{"k"}) << command[0];
+    Words keys{"k"};
+    if (command[0] == "WEIR.TAKEALL") keys.emplace_back("other");
+    if (command[0].starts_with("WEIR_1.")) keys = {command[2]};
+    EXPECT_EQ(keys_of(command), keys) << command[0];
     const wire::Reply told = server_.run({"COMMAND", "DOCS", command[0]});
     ASSERT_EQ(told.elements.size(), 2u) << command[0];
     EXPECT_NE(told.elements[1].field("summary"), nullptr);

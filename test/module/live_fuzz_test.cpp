@@ -100,8 +100,35 @@ class Grammar {
                    "@nobody", "5/1s initial 0", "5/0s", "&", "1M/1us"});
   }
 
+  std::string told_limit() {
+    return one_of({"t 60000000 200000 0 1 5", "t 60000000 333333 1 3 7", "l 5000000 100000 0 1 6",
+                   "f 0 3 100000", "w 60000000 6 23334 4", "o 60000000 40 1000000",
+                   "c 60000000 3 1000000", "m 60000000 2 300000 t 200000 0 1 5 0 f 3 100000",
+                   "o 60000000 100000 1125899906842624",
+                   "t 1125899906842624 0 1 4503599627370496 1", "t 0", "m 0 9", ""});
+  }
+
+  Words function() {
+    switch (below(5)) {
+      case 0:
+      case 1:
+        return {one_of({"WEIR_1.TAKE", "WEIR_1.PEEK"}), "1", key(), told_limit(), number(),
+                below(2) == 0 ? "-1" : number()};
+      case 2:
+        return {"WEIR_1.TAKE", "2",      key(),    key(),   told_limit(),
+                told_limit(),  number(), number(), number()};
+      case 3:
+        return {"WEIR_1.CANCEL", "1", key(), told_limit(), number(), number(), number(), number()};
+      default:
+        return {one_of({"WEIR_1.REFUND", "WEIR_1.RELEASE", "WEIR_1.RENEW"}), "1", key(),
+                told_limit(), number()};
+    }
+  }
+
   Words ours() {
-    switch (below(11)) {
+    switch (below(13)) {
+      case 11:
+      case 12: return function();
       case 0:
       case 1: return {"CL.THROTTLE", key(), number(), number(), number()};
       case 2: return {"CL.THROTTLE", key(), "15", "30", "60", number()};
@@ -109,7 +136,9 @@ class Grammar {
       case 4: return {"WEIR.PEEK", key(), limit(), "COST", number()};
       case 5: return take_all();
       case 6: return {"WEIR.CANCEL", key(), limit(), told_[below(told_.size())]};
-      case 7: return {"WEIR.REFUND", key(), limit(), number()};
+      case 7:
+        if (below(4) == 0) return {"WEIR.REFUND", key(), limit(), number(), "ID", number()};
+        return {"WEIR.REFUND", key(), limit(), number()};
       case 8: return {"WEIR.RESET", key(), limit()};
       case 9: return {"WEIR.ENTER", key(), limit(), "WEIGHT", number()};
       default:

@@ -230,7 +230,7 @@ struct Gcra {
     const FineInstant start{now, 0};
     if (repaid_at <= start) return 0;
     const FineSpan debt = interval.between(start, repaid_at);
-    const Cost owed = interval.units_covering(debt, units);
+    const Cost owed = interval.units_covering(debt, std::min(units, interval.most_in_times()));
     const FineSpan back = interval.times(owed);
     repaid_at = back < debt ? interval.subtract(repaid_at, back) : start;
     return owed;

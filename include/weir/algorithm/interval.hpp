@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <numeric>
 
 #include "weir/vocabulary.hpp"
@@ -92,6 +93,11 @@ class Interval {
     if (rest_ == 0) return {n * whole_, 0};
     const std::int64_t rest = n * rest_;
     return {n * whole_ + Span{rest / parts_}, rest % parts_};
+  }
+
+  /// The most units that times() takes by the rest.
+  constexpr Cost most_in_times() const noexcept {
+    return rest_ == 0 ? std::numeric_limits<Cost>::max() : (std::int64_t{1} << 61) / rest_;
   }
 
   /// How many whole units fit into the span: none when it is negative, `most` at the most.
