@@ -35,12 +35,15 @@ class ScriptCaller {
   static constexpr int most_tries = 16;
   static constexpr std::size_t most_waiting = 1024;
   static constexpr std::chrono::seconds module_retry_after{60};
+  /// The module reads a log whole, where a script changes a large one in place.
+  static constexpr Cost most_entries_by_module = 512;
 
   using Now = std::function<SteadyInstant()>;
 
   struct Call {
     ScriptVerb verb = ScriptVerb::take;
     char letter = 'm';  ///< of the limits' machine, m where they differ
+    Cost capacity = 0;  ///< of the largest limit
     std::vector<std::string> keys{};
     std::vector<std::string> arguments{};
     SteadyInstant deadline_at{};

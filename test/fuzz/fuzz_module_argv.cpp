@@ -63,15 +63,20 @@ class Run {
       plant(weir::redis::stored_key({words[1], words[2]}), words[3]);
     } else if (first == "?" && words.size() > 1) {
       const Words command(words.begin() + 1, words.end());
-      if (command[0] == "WEIR.TAKEALL" || command[0].starts_with("WEIR_1.")) {
-        server_.keys_of(command);
-      }
+      if (tells_keys(command[0])) server_.keys_of(command);
     } else {
       command(words);
     }
   }
 
  private:
+  bool tells_keys(const std::string& command) const {
+    const Words known = server_.commands();  // NAME: FLAGS
+    return std::any_of(known.begin(), known.end(), [&](const std::string& each) {
+      return each.starts_with(command + ":") && each.ends_with("getkeys-api");
+    });
+  }
+
   void move_clock(std::string_view text) {
     std::int64_t us = 0;
     std::from_chars(text.data(), text.data() + text.size(), us);

@@ -192,6 +192,24 @@ TEST(ScriptCaller, AnErrorOfTheModuleIsTheAnswer) {
   EXPECT_EQ(calls.store.calls(), 4u);
 }
 
+TEST(ScriptCaller, LargeLogsStayTheScripts) {
+  Calls calls(Loaded::library);
+  calls.store.with_module = {0};
+  for (const Cost capacity :
+       {ScriptCaller::most_entries_by_module, ScriptCaller::most_entries_by_module + 1}) {
+    const Limit limit = Limit::of("sliding-log " + std::to_string(capacity) + "/1m");
+    calls.caller.call({.verb = ScriptVerb::take,
+                       .letter = 'o',
+                       .capacity = capacity,
+                       .keys = {"weir:{k}:" + std::to_string(capacity)},
+                       .arguments = {config_text(limit).value(), "1", "-1"},
+                       .deadline_at = calls.store.steady() + std::chrono::milliseconds{5}},
+                      [&](StoreReply&& reply) { calls.replies.push_back(std::move(reply)); });
+  }
+  calls.expect_granted(2);
+  EXPECT_EQ(calls.store.count("WEIR_1.TAKE"), 1u);
+}
+
 TEST(ScriptCaller, SharesStayTheScripts) {
   Calls calls(Loaded::library);
   calls.store.with_module = {0};
