@@ -14,8 +14,6 @@ test_packages=(libgtest-dev libgmock-dev librapidcheck-dev redis-server redis-to
   libcpp-httplib-dev libgrpc++-dev protobuf-compiler-grpc liblua5.1-0-dev python3 python3-grpcio
   python3-redis python3-venv python3-yaml nghttp2-client openssl clang-14 libclang-rt-14-dev curl
   procps pkg-config zsh fish mandoc groff-base tzdata)
-  liblua5.1-0-dev tzdata python3 python3-redis python3-venv openssl clang-14 libclang-rt-14-dev curl
-  procps pkg-config zsh fish mandoc groff-base)
 package_packages=(dpkg-dev file gzip xz-utils lintian)
 slow_test_packages=(debootstrap systemd-container doxygen)  # and those above
 # Whose packaged clients are tested: the command that is needed, and what brings it if nothing has.

@@ -45,8 +45,6 @@ void Worker::speak(Speaks what, DialogueMaker maker) {
   makers_[static_cast<std::size_t>(what)] = std::move(maker);
 }
 
-void Worker::post(std::function<void()> action) { boost::asio::post(io_, std::move(action)); }
-
 void Worker::share(WorkerStores& stores) { enter_ = stores.add(io_, metrics_); }
 
 void Worker::run() {

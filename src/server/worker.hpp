@@ -49,9 +49,6 @@ class Worker final : public WorkerThread {
   Worker(Service& service, const ConnectionLimits& limits);
   ~Worker() override;
 
-  /// Has the action run on the worker's thread, soon.
-  void post(std::function<void()> action);
-
   /// What the rules in force say; used on the worker's thread, or while that does nothing.
   Decider& decider() noexcept { return decider_; }
 

@@ -132,7 +132,6 @@ class TimeZone {
     if (!settings_.yearly) return;
     const Yearly& yearly = *settings_.yearly;
     for (int year = yearly.first_year; year <= last_year; ++year) {
-      for (std::size_t which = 0; which < 2; ++which) {
       for (std::size_t which = 0; which < yearly.changes.size(); ++which) {
         changes_.push_back({change_in(year, yearly, which), yearly.changes[which].offset});
       }
