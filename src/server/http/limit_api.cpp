@@ -11,6 +11,7 @@
 #include "server/http/json.hpp"
 #include "server/http/query.hpp"
 #include "weir/duration.hpp"
+#include "weir/http/rate_fields.hpp"
 #include "wire/integer.hpp"
 
 namespace weir::server {
@@ -83,15 +84,33 @@ int status_of(const Decision& decision, const std::optional<redis::Source>& sour
   return source == redis::Source::closed ? 503 : 429;
 }
 
-/// What every answer to a decision has in its head.
-template <typename AnyDecided>
-HttpAnswer with_rate_fields(HttpAnswer answer, const AnyDecided& decided) {
-  if (decided.decision.verdict == Verdict::denied) {
-    answer.fields +=
-        "Retry-After: " + std::to_string(retry_after_s(decided.decision, decided.decided_at)) +
-        "\r\n";
-  }
+/// How a caller stands with the limit that decided: RateLimit-Policy, RateLimit, Retry-After.
+HttpAnswer with_rate_fields(HttpAnswer answer, const Rule& rule, const Decision& decision,
+                            Instant decided_at) {
+  const auto& terms = rule.limit.terms();
+  const LimitTerm* const only = terms.size() == 1 ? &terms.front() : nullptr;
+  const http::RatePolicy policy{.name = rule.name,
+                                .quota = only ? only->count : decision.limit,
+                                .window = only ? std::optional<Span>(only->period) : std::nullopt,
+                                .remaining = decision.remaining,
+                                .reset_after = std::max(Span{0}, decision.reset_at - decided_at)};
+  http::RateStanding standing{.policies = {&policy, 1}};
+  if (decision.verdict == Verdict::denied) standing.retry_after = decision.ready_at - decided_at;
+  http::RateFields::write(http::RateDialect::ietf, standing, [&answer](const http::Field& field) {
+    answer.fields.append(field.name).append(": ").append(field.value).append("\r\n");
+  });
   return answer;
+}
+
+HttpAnswer with_rate_fields(HttpAnswer answer, const Decided& decided) {
+  return with_rate_fields(std::move(answer), *decided.subject.rule, decided.decision,
+                          decided.decided_at);
+}
+
+/// Of the limit that binds.
+HttpAnswer with_rate_fields(HttpAnswer answer, const JointlyDecided& decided) {
+  return with_rate_fields(std::move(answer), *decided.claims[decided.binding].subject.rule,
+                          decided.decision, decided.decided_at);
 }
 
 template <typename AnyDecided>

@@ -65,6 +65,8 @@ TEST_F(LimitApi, TakesUntilTheLimitRefuses) {
                             R"("reset_after_us":59999999,"retry_after":30})"
                             "\n");
   EXPECT_THAT(refused, HasSubstr("Retry-After: 30\r\n"));
+  EXPECT_THAT(refused, HasSubstr("RateLimit-Policy: \"2/1m\";q=2;w=60\r\n"));
+  EXPECT_THAT(refused, HasSubstr("RateLimit: \"2/1m\";r=0;t=30\r\n"));
   EXPECT_EQ(service_.metrics.decisions().back().by_verdict[0], 2U);
   EXPECT_EQ(service_.metrics.decisions().back().by_verdict[2], 1U);
 }

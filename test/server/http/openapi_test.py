@@ -1,0 +1,103 @@
+"""Each path and method of docs/openapi.yaml answers as it says there, and no other path does."""
+
+import http.client
+import json
+import os
+import pathlib
+import sys
+import unittest
+import urllib.parse
+
+import yaml
+
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), "../clients"))
+from weir_process import Weir  # noqa: E402
+
+PAGE = yaml.safe_load(
+    (pathlib.Path(__file__).resolve().parents[3] / "docs/openapi.yaml").read_text("utf-8"))
+TYPES = {"integer": int, "string": str, "boolean": bool, "array": list, "object": dict}
+
+
+def resolved(schema):
+    if "$ref" not in schema:
+        return schema
+    found = PAGE
+    for step in schema["$ref"].removeprefix("#/").split("/"):
+        found = found[step]
+    return found
+
+
+class OpenApi(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.weir = Weir()
+        cls.addClassCleanup(cls.weir.stop)
+
+    def ask(self, method, target, body=None):
+        client = http.client.HTTPConnection("127.0.0.1", self.weir.ports["http"], timeout=10)
+        client.request(method.upper(), target, body)
+        answer = client.getresponse()
+        content = answer.read()
+        client.close()
+        return answer, content
+
+    def check(self, value, schema):
+        schema = resolved(schema)
+        if "type" in schema:
+            self.assertIsInstance(value, TYPES[schema["type"]])
+        if "enum" in schema:
+            self.assertIn(value, schema["enum"])
+        if isinstance(value, dict):
+            for name in schema.get("required", ()):
+                self.assertIn(name, value)
+            for name, member in value.items():
+                self.assertIn(name, schema["properties"])
+                self.check(member, schema["properties"][name])
+
+    def check_answer(self, operation, answer, content):
+        said = operation["responses"][str(answer.status)]
+        kind = answer.headers.get_content_type()
+        self.assertIn(kind, said["content"])
+        if kind.endswith("json"):
+            self.check(json.loads(content), said["content"][kind]["schema"])
+        for name, field in said.get("headers", {}).items():
+            if name in answer.headers and field["schema"]["type"] == "integer":
+                int(answer.headers[name])
+
+    def test_every_operation_answers_its_example(self):
+        for path, operations in PAGE["paths"].items():
+            for method, operation in operations.items():
+                with self.subTest(f"{method} {path}"):
+                    query = urllib.parse.urlencode({
+                        each["name"]: each["example"] for each in operation.get("parameters", ())})
+                    body = operation.get("requestBody", {"content": {}})["content"]
+                    example = body.get("application/json", {}).get("example")
+                    answer, content = self.ask(method, path + ("?" + query if query else ""),
+                                               example and json.dumps(example))
+                    self.assertEqual(answer.status, 200)
+                    self.check_answer(operation, answer, content)
+
+    def test_refusals_and_errors_are_those_of_the_page(self):
+        take = PAGE["paths"]["/v1/take"]["post"]
+        for body, status in (({"key": "o", "limit": "1/1h"}, 200),
+                             ({"key": "o", "limit": "1/1h"}, 429),
+                             ({"key": "o", "limit": "1/1h", "cost": 2}, 429),
+                             ({"all": [{"key": "p", "limit": "1/1h"}], "patience": "0s"}, 200),
+                             ({"key": "o"}, 400)):
+            answer, content = self.ask("post", "/v1/take", json.dumps(body))
+            self.assertEqual(answer.status, status)
+            self.check_answer(take, answer, content)
+        answer, content = self.ask("get", "/v1/check")
+        self.assertEqual(answer.status, 400)
+        self.check_answer(PAGE["paths"]["/v1/check"]["get"], answer, content)
+
+    def test_the_server_has_no_other_paths(self):
+        _, content = self.ask("get", "/")
+        here = json.loads(content)["detail"].removeprefix("here are ").split(", ")
+        said = [f"{method.upper()} {path}" for path, operations in PAGE["paths"].items()
+                for method in operations]
+        self.assertEqual(sorted(here), sorted(said))
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
