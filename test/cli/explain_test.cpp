@@ -170,7 +170,7 @@ TEST(Explain, SaysWhatIsWrongAndWhere) {
   EXPECT_EQ(output.out, "");
   EXPECT_EQ(output.err,
             "weir: limit '10/s brust 5': column 6: unknown option 'brust'; expected burst, queue, "
-            "parts, initial, block or &\n"
+            "parts, initial, zone, block or &\n"
             "  10/s brust 5\n"
             "       ^\n");
   EXPECT_EQ(run_weir({"explain"}).code, ExitCode::bad_input);
