@@ -11,11 +11,11 @@ Instant instant_of(std::uint64_t second) {
   return Instant{} + std::chrono::seconds(static_cast<std::int64_t>(second));
 }
 
-template <typename Handle, auto make, auto unmake>
-std::unique_ptr<Handle, decltype(unmake)> made() {
+template <typename Handle, auto Make, auto Unmake>
+std::unique_ptr<Handle, decltype(Unmake)> made() {
   Handle* handle = nullptr;
-  if (make(&handle) != 0) throw std::bad_alloc();
-  return {handle, unmake};
+  if (Make(&handle) != 0) throw std::bad_alloc();
+  return {handle, Unmake};
 }
 
 std::string_view view(const std::uint8_t* bytes, std::size_t size) {

@@ -198,7 +198,7 @@ TEST_F(GrpcCalls, AreAnsweredLaterThroughTheCarrier) {
   });
   EXPECT_FALSE(client->heard(stream).ended);
   ASSERT_THAT(carrier->posted, SizeIs(1));
-  carrier->posted.front()();
+  carrier->run_posted();
   EXPECT_GT(carrier->resumed, before);  // it has something to write
   converse(*client, *dialogue);
   EXPECT_EQ(client->heard(stream).code(), 0);

@@ -89,6 +89,10 @@ class QueueCarrier final : public server::Carrier {
   void post(std::function<void()> action) override { posted.push_back(std::move(action)); }
   void resume() override { ++resumed; }
 
+  void run_posted() {
+    for (const auto& action : std::exchange(posted, {})) action();
+  }
+
   std::deque<std::function<void()>> posted;
   int resumed = 0;
 };

@@ -261,7 +261,7 @@ TEST_F(RateLimitCalls, CarryAllThatAnAnswerHas) {
   converse(*client, *dialogue);
   ASSERT_THAT(keeping.replies, SizeIs(1));
   keeping.replies[0].post(std::move(answer));
-  carrier->posted.front()();
+  carrier->run_posted();
   converse(*client, *dialogue);
   const RateLimitResponse response = response_of(client->heard(stream));
   EXPECT_EQ(response.statuses(0).current_limit().unit(), RateLimitResponse::RateLimit::WEEK);
@@ -311,7 +311,7 @@ TEST_F(RateLimitCalls, MayFailLater) {
       client->call(call_header(path), framed(request_of("a", "1").SerializeAsString()));
   converse(*client, *dialogue);
   keeping.replies[0].post_failure({Code::unknown, "the store is gone"});
-  carrier->posted.front()();
+  carrier->run_posted();
   converse(*client, *dialogue);
   EXPECT_EQ(client->heard(stream).message(), "the store is gone");
 }
