@@ -2,6 +2,7 @@
 
 #include <array>
 #include <atomic>
+#include <initializer_list>
 #include <map>
 #include <mutex>
 #include <string_view>
@@ -113,13 +114,13 @@ class ScriptCaller::Body : public std::enable_shared_from_this<Body> {
       return attempt->then(not_sent("its script was gone again each time it had been loaded"));
     }
     switch (attempt->way) {
-      case Way::module: return run(attempt, module_command(attempt->call.verb), {});
-      case Way::function: return run(attempt, "FCALL", function_name(attempt->call.verb));
+      case Way::module: return run(attempt, {module_command(attempt->call.verb)});
+      case Way::function: return run(attempt, {"FCALL", function_name(attempt->call.verb)});
       case Way::text: {
         std::unique_lock lock(mutex_);
         const std::string_view text = wanted_by(*attempt).text;
         lock.unlock();
-        return run(attempt, "EVAL", text);
+        return run(attempt, {"EVAL", text});
       }
       case Way::digest: break;
     }
@@ -127,14 +128,13 @@ class ScriptCaller::Body : public std::enable_shared_from_this<Body> {
     const std::string digest = wanted_by(*attempt).digest;
     lock.unlock();
     if (digest.empty()) return load(std::move(attempt));
-    run(attempt, "EVALSHA", digest);
+    run(attempt, {"EVALSHA", digest});
   }
 
-  void run(const AttemptPtr& attempt, std::string_view command, std::string_view name) {
+  void run(const AttemptPtr& attempt, std::initializer_list<std::string_view> named) {
     const ScriptCaller::Call& call = attempt->call;
     const std::string count = std::to_string(call.keys.size());
-    std::vector<std::string_view> words{command};
-    if (!name.empty()) words.push_back(name);
+    std::vector<std::string_view> words(named);
     words.push_back(count);
     words.insert(words.end(), call.keys.begin(), call.keys.end());
     words.insert(words.end(), call.arguments.begin(), call.arguments.end());

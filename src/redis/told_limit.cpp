@@ -111,9 +111,9 @@ std::optional<Composite> read_terms(Words& words) {
   Composite composite;
   for (std::int64_t term = 0; term < count; ++term) {
     const Span penalty = words.span(0);
-    auto inner = read_single(words.letter(), words);
+    const auto inner = read_single(words.letter(), words);
     if (!inner) return {};
-    composite.terms.push_back({*std::move(inner), penalty});
+    composite.terms.push_back({*inner, penalty});
   }
   return composite;
 }
