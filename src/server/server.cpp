@@ -21,6 +21,7 @@
 #include "server/event_loop.hpp"
 #include "server/gateway/rule_keeper.hpp"
 #include "server/gateway/rule_metrics.hpp"
+#include "server/gateway/worker_grpc.hpp"
 #include "server/http/worker_http.hpp"
 #include "server/listener.hpp"
 #include "server/notify.hpp"
@@ -114,6 +115,8 @@ struct Server::State {
       Worker& worker = *workers.emplace_back(std::make_unique<Worker>(service, options.limits));
       http.push_back(std::make_unique<WorkerHttp>(worker, options.limits.http));
       worker.speak(Speaks::http, http.back()->maker());
+      grpc.push_back(std::make_unique<WorkerGrpc>(worker, health));
+      worker.speak(Speaks::grpc, grpc.back()->maker());
     }
   }
 
@@ -132,6 +135,8 @@ struct Server::State {
   boost::asio::steady_timer second;               ///< ticks
   boost::asio::steady_timer last_call;            ///< while draining
   std::vector<std::unique_ptr<WorkerHttp>> http;  ///< of each worker; outlives its connections
+  grpc::Health health;
+  std::vector<std::unique_ptr<WorkerGrpc>> grpc;  ///< as http
   std::vector<std::unique_ptr<Worker>> workers;
   std::optional<WorkerStores> stores;
   std::optional<redis::RemoteTable> store;
@@ -397,8 +402,16 @@ struct Server::State {
     if (service.draining) await_the_last();
   }
 
+  /// Of the server as a whole, and of the service that proxies ask by its name.
+  void tell_health(grpc::Health::Serving serving) {
+    for (const char* name : {"", "envoy.service.ratelimit.v3.RateLimitService"}) {
+      health.set(name, serving);
+    }
+  }
+
   void drain() {
     service.draining = true;
+    tell_health(grpc::Health::Serving::not_serving);
     drain_until = std::chrono::steady_clock::now() + options.limits.drain;
     linger_until = drain_until;
     service.log.write(LogKind::draining, {{"connections", static_cast<std::int64_t>(open())}});
@@ -488,6 +501,7 @@ void Server::run() {
   std::vector<std::thread> threads;
   for (const auto& worker : state.workers) threads.emplace_back([&worker] { worker->run(); });
   state.running = true;
+  state.tell_health(grpc::Health::Serving::serving);
   state.await_signal();
   state.look_for_store();
   state.tick();

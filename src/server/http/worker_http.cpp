@@ -3,6 +3,7 @@
 #include <memory>
 #include <utility>
 
+#include "server/http/gate_api.hpp"
 #include "server/http/limit_api.hpp"
 #include "server/http/status_answers.hpp"
 
@@ -16,6 +17,7 @@ WorkerHttp::WorkerHttp(Worker& worker, const HttpLimits& limits)
              .read_clock = [this] { return context_.now = context_.service.clock.now(); }} {
   add_status(front_.router, context_.service);
   add_limit_api(front_.router, context_);
+  add_gate_api(front_.router, worker.decider());
 }
 
 DialogueMaker WorkerHttp::maker() {

@@ -1,0 +1,28 @@
+// gRPC as one worker speaks it.
+#pragma once
+
+#include "server/gateway/rate_limits.hpp"
+#include "server/grpc/health.hpp"
+#include "server/grpc/http2_dialogue.hpp"
+#include "server/worker.hpp"
+
+namespace weir::server {
+
+/// What a worker's gRPC clients may call: Envoy's rate limits by the rules in force, health,
+/// reflection.
+class WorkerGrpc {
+ public:
+  /// Both outlive it; it outlives the worker's connections.
+  WorkerGrpc(Worker& worker, const grpc::Health& health);
+  WorkerGrpc(const WorkerGrpc&) = delete;
+  WorkerGrpc& operator=(const WorkerGrpc&) = delete;
+
+  /// What the worker makes its gRPC connections with.
+  DialogueMaker maker();
+
+ private:
+  RateLimits limits_;
+  grpc::Services services_;
+};
+
+}  // namespace weir::server
