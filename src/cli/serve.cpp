@@ -19,40 +19,45 @@ namespace weir::cli {
 namespace {
 
 constexpr std::string_view help =
-    R"(A limiter for any Redis client (CL.THROTTLE, the WEIR commands) and over HTTP.
+    R"(A limiter for Redis clients, for HTTP and its proxies, and for Envoy over gRPC.
 
 Examples:
-  weir serve --limit login='5/1m' --limit api='100/s burst 200 & 10k/1d'
-  weir serve --resp unix:/run/weir.sock --http 10.0.0.5:7380 --password-file pw
+  weir serve --rate '100/s per ip'
+  weir serve --rules rules.yaml --limit login='5/1m burst 2 & 100/1d'
 
 Usage: weir serve [OPTION...]
 
   --resp ADDRESS         for Redis clients (127.0.0.1:7379); may be repeated:
                          HOST:PORT (0: a free one), tls:HOST:PORT, unix:PATH
   --http ADDRESS         for HTTP/1.1 (127.0.0.1:7380), as --resp; or "off"
+  --grpc ADDRESS         for gRPC (127.0.0.1:7381), as --resp; or "off"
   --metrics HOST:PORT    /metrics, /livez, /readyz (127.0.0.1:7390), or "off"
+  --rules PATH           rules for calls: a file, or a folder; may be repeated
+  --rate RATE            one rule without a file, as '100/s per ip'
   --limit NAME=LIMIT     names a limit for WEIR.TAKE key @NAME; may be repeated
-  --password-file FILE   clients must show the password in it
+  --password-file FILE   Redis clients must show the password in it
   --help-tls             which certificates tls: addresses show and trust
   --threads N            worker threads, 1 to 1024 (one for each processor)
   --store URL            states lie in a Redis that servers share: redis://HOST
   --help-store           how it is reached, and what holds while it is gone
   --max-keys N           states kept (1M); above it, new keys share states
-  --max-memory BYTES     for states, as 512M; above it, new keys share states
   --snapshot FILE        states outlive the server in it
-  --snapshot-every SPAN  how often it is written (1m); also at the end
   --help-limits          what one client may make the server hold, and how long
   --log-format FORMAT    of lines on standard error: text (unless said), json
   --log-level LEVEL      info (unless said), warning, error or off
 
-Listens on this machine alone unless told otherwise. SIGHUP reads the password
-and certificates again. SIGTERM or Ctrl-C answers what has arrived and ends.
+Listens on this machine alone unless told otherwise. SIGHUP reads rules and
+secrets again. SIGTERM or Ctrl-C answers what has arrived and ends.
 Exit codes: 0 stopped when asked; 2 bad usage, input, address or file.
 )";
+
+constexpr const char* max_memory_help = "for states, as 512M; above it, new keys share states";
+constexpr const char* snapshot_every_help = "how often --snapshot is written (1m); also at the end";
 
 struct Settings {
   std::vector<std::string> resp;
   std::vector<std::string> http;
+  std::vector<std::string> grpc;
   std::string metrics;
   std::vector<std::string> limits;
   std::string threads;
@@ -65,6 +70,7 @@ struct Settings {
   bool help_tls = false;
   std::map<std::string, std::string> client_limits;  ///< by option
   bool help_limits = false;
+  server::RuleOptions rules;
   StoreSettings store;
   bool help_store = false;
   std::string log_format;
@@ -127,6 +133,8 @@ Usage: weir serve [OPTION...]
     line.resize(35, ' ');
     page += line + limit.text + " (" + usual(limit) + ")\n";
   }
+  page += std::string("  --max-memory BYTES               ") + max_memory_help + '\n';
+  page += std::string("  --snapshot-every DURATION        ") + snapshot_every_help + '\n';
   return page + R"(
 Durations are whole seconds. weir_limit_hits_total in /metrics counts, for each
 option, how often clients met it.
@@ -233,6 +241,8 @@ std::optional<InputError> read_options(const Settings& settings, Rules& rules,
   options.threads = std::max(1U, std::thread::hardware_concurrency());
   if (!settings.resp.empty()) options.resp = settings.resp;
   read_addresses(settings.http, "127.0.0.1:7380", options.http);
+  read_addresses(settings.grpc, "127.0.0.1:7381", options.grpc);
+  options.rules = settings.rules;
   if (!settings.metrics.empty()) options.metrics = settings.metrics;
   for (const auto& [name, text, size] :
        {std::tuple{"--threads", &settings.threads, &options.threads},
@@ -291,6 +301,10 @@ void say_where(const std::vector<server::Server::Listening>& listening, const Se
     if (each.what == "http" && each.address.kind == server::Address::Kind::tcp) {
       out << "  curl 'http://" << print(each.address) << "/v1/check?key=alice&limit=5/1m'\n";
     }
+    if (each.what == "http" && !settings.rules.rate.empty()) {
+      out << "  curl -i -H 'X-Forwarded-For: 192.0.2.1' 'http://" << print(each.address)
+          << "/v1/forward'\n";
+    }
     if (each.what == "metrics") out << "  curl http://" << print(each.address) << "/metrics\n";
   }
   out << "Ctrl-C stops it.\n" << std::flush;
@@ -333,13 +347,17 @@ Verb add_serve(CLI::App& weir) {
   CLI::App* command = weir.add_subcommand("serve", "a limiter that any Redis client can use");
   command->add_option("--resp", settings->resp)->allow_extra_args(false);
   command->add_option("--http", settings->http)->allow_extra_args(false);
+  command->add_option("--grpc", settings->grpc)->allow_extra_args(false);
+  command->add_option("--rules", settings->rules.files)->type_name("PATH")->allow_extra_args(false);
+  command->add_option("--rate", settings->rules.rate);
   command->add_option("--metrics", settings->metrics);
   command->add_option("--limit", settings->limits)->allow_extra_args(false);
   command->add_option("--threads", settings->threads);
   command->add_option("--max-keys", settings->max_keys);
-  command->add_option("--max-memory", settings->max_memory);
+  command->add_option("--max-memory", settings->max_memory, max_memory_help)->type_name("BYTES");
   command->add_option("--snapshot", settings->snapshot.path)->type_name("FILE");
-  command->add_option("--snapshot-every", settings->snapshot_every);
+  command->add_option("--snapshot-every", settings->snapshot_every, snapshot_every_help)
+      ->type_name("DURATION");
   command->add_option("--password-file", settings->password_file)->type_name("FILE");
   add_tls_options(*command, settings->tls);
   command->add_flag("--help-tls", settings->help_tls);

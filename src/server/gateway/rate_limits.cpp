@@ -158,11 +158,10 @@ void RateLimits::decide(const RateLimitAsk& ask, grpc::RateLimitReply reply) {
                          "more than 10000 different limits came with descriptors"});
     }
   }
-  decider_.decide({.rules = rules, .calls = calls, .hits = hits},
-                  [reply = std::move(reply), overrides, descriptors,
-                   dialect = rules->domain().dialect](GateAnswer&& gate) {
-                    reply.answer(answer_of(gate, descriptors, dialect));
-                  });
+  decider_.decide(
+      {.rules = rules, .calls = calls, .hits = hits},
+      [reply = std::move(reply), overrides, descriptors, dialect = rules->domain().dialect](
+          GateAnswer&& gate) { reply.answer(answer_of(gate, descriptors, dialect)); });
 }
 
 }  // namespace weir::server
