@@ -30,6 +30,11 @@ void write_prefix(std::uint8_t* to, std::size_t length) noexcept {
 
 std::string percent_encoded(std::string_view message) {
   constexpr std::string_view digits = "0123456789ABCDEF";
+  if (message.size() > longest_status_message) {
+    std::size_t end = longest_status_message;
+    while (end > 0 && (static_cast<std::uint8_t>(message[end]) & 0xc0) == 0x80) --end;
+    message = message.substr(0, end);
+  }
   std::string text;
   text.reserve(message.size());
   for (const char character : message) {

@@ -51,7 +51,10 @@ FirstMessage first_message(std::string_view input, std::size_t longest) noexcept
 /// Writes a message's prefix at `to`.
 void write_prefix(std::uint8_t* to, std::size_t length) noexcept;
 
-/// A status message as a header's value: what is not printable ASCII, and '%', as %XX.
+inline constexpr std::size_t longest_status_message = 1024;
+
+/// A status message as a header's value: what is not printable ASCII, and '%', as %XX. A longer one
+/// is cut, before a character of UTF-8: it may repeat what the client said.
 std::string percent_encoded(std::string_view message);
 
 /// `grpc-timeout`: 1 to 8 digits and a unit of H M S m u n. None where it is not that.

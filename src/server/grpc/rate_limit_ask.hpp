@@ -63,7 +63,8 @@ struct RateLimitBounds {
 /// Reads RateLimitRequest messages.
 ///
 /// Threads  one at a time
-/// Memory   24 KiB, and while a message is read that takes more, 40 times its length
+/// Memory   24 KiB, 64 KiB where many entries came, and until the next read() 40 times the
+///          message's length
 /// Errors   INTERNAL: it is none; UNKNOWN with the words of envoyproxy/ratelimit: no domain, no
 ///          descriptor; INVALID_ARGUMENT: it is above a bound, or names no unit
 class RateLimitReader {

@@ -288,14 +288,15 @@ TEST_F(GrpcAbuse, AWindowHeldShutIsWaitedForAWhile) {
   EXPECT_EQ(client->goaway(), NGHTTP2_ENHANCE_YOUR_CALM);
 }
 
-TEST_F(GrpcAbuse, ACallOfItselfAsItsParentIsNoHarm) {
+TEST_F(GrpcAbuse, AStreamIsNotItsOwnParent) {
+  const std::string of_itself = four_bytes(1) + std::string(1, '\x10');
+  dialogue->receive(frame({.type = NGHTTP2_PRIORITY, .stream = 1}, of_itself));
+  EXPECT_EQ(written(*dialogue), "");  // priorities are not kept
+  const std::uint8_t flags = end_headers | end_stream | NGHTTP2_FLAG_PRIORITY;
   dialogue->receive(
-      frame({.type = NGHTTP2_PRIORITY, .stream = 1}, four_bytes(1) + std::string(1, '\x10')));
-  dialogue->receive(
-      frame({NGHTTP2_HEADERS, std::uint8_t(end_headers | end_stream | NGHTTP2_FLAG_PRIORITY), 1},
-            four_bytes(1) + std::string(1, '\x10') + plain_block(call_header(check))));
-  written(*dialogue);
-  SUCCEED();  // whether refused or answered: nothing hangs, leaks or falls
+      frame({NGHTTP2_HEADERS, flags, 1}, of_itself + plain_block(call_header(check))));
+  EXPECT_EQ(goaway_of(written(*dialogue)), NGHTTP2_PROTOCOL_ERROR);
+  EXPECT_TRUE(dialogue->ended());
 }
 
 TEST_F(GrpcAbuse, AHeaderThatNeverEndsIsCutOff) {

@@ -51,6 +51,12 @@ TEST_F(GrpcHealth, IsToldOfTheServerAndOfItsServices) {
   EXPECT_EQ(ask(call_header(check), framed("\xff")).code(), 13);
 }
 
+TEST_F(GrpcHealth, OfAServiceWithALongNameIsToldInAShortMessage) {
+  const Heard& heard = ask(call_header(check), of(std::string(60'000, '%')));
+  EXPECT_EQ(heard.code(), 5);
+  EXPECT_LE(heard.message().size(), 3 * 1024U);
+}
+
 TEST_F(GrpcHealth, IsToldToWatchersAtFirstAndWhenItChanges) {
   const std::int32_t stream = client->call(call_header(watch), of(""));
   converse(*client, *dialogue);

@@ -63,6 +63,15 @@ TEST(GrpcMessage, IsPercentEncodedWhereItIsNotPlain) {
   EXPECT_EQ(percent_encoded("堰"), "%E5%A0%B0");
 }
 
+TEST(GrpcMessage, IsCutBetweenCharacters) {
+  const std::string most(1024, 'x');
+  EXPECT_EQ(percent_encoded(most), most);
+  EXPECT_EQ(percent_encoded(most + "x"), most);
+  EXPECT_EQ(percent_encoded(most.substr(2) + "堰"), most.substr(2));
+  EXPECT_EQ(percent_encoded(most.substr(3) + "堰"), most.substr(3) + "%E5%A0%B0");
+  EXPECT_EQ(percent_encoded(std::string(5'000, '\x80')), "");
+}
+
 TEST(GrpcContentType, IsOneOfTwoForms) {
   for (const char* good : {"application/grpc", "application/grpc+proto",
                            "application/grpc;charset=utf-8", "application/grpc+proto ; a=b"}) {
