@@ -21,6 +21,7 @@ FOLDER = pathlib.Path("/usr/share/zoneinfo")
 UTC = datetime.timezone.utc
 EPOCH = datetime.datetime(1970, 1, 1, tzinfo=UTC)
 SECOND = datetime.timedelta(seconds=1)
+MINUTE = 60 * SECOND
 HOUR, DAY, WEEK, MONTH, YEAR = 1, 2, 3, 4, 5
 FIRST, LAST = datetime.date(1970, 1, 5), datetime.date(2100, 1, 1)
 
@@ -72,9 +73,13 @@ def days():
 
 def begins_of_hours(zone, low, high):
     """Looked for minute by minute; sets of the clock are at whole minutes since 1973."""
-    return [second for second in range(low, high, 60)
-            if shown(zone, second).minute == 0
-            or zone_offset(zone, second) != zone_offset(zone, second - 60)]
+    begins, before = [], shown(zone, low - 60)
+    for second in range(low, high, 60):
+        now = shown(zone, second)
+        if now.minute == 0 or now - before != MINUTE:
+            begins.append(second)
+        before = now
+    return begins
 
 
 def windows(program, path, unit, low, high):
@@ -117,7 +122,7 @@ def main():
     if which == "hard":
         paths, hours = [FOLDER / name for name in HARD], ()
     else:
-        paths, hours, known = [], (2011, 2026), set()
+        paths, hours, known = [], (2026,), set()
         for name in sorted(zoneinfo.available_timezones()):
             digest = hashlib.sha256((FOLDER / name).read_bytes()).digest()
             if name[0].isupper() and digest not in known:
