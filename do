@@ -9,7 +9,7 @@ jobs=$(nproc)
 
 build_packages=(g++ cmake ninja-build ccache libboost1.81-dev libcli11-dev libspdlog-dev libfmt-dev
   libssl-dev libnghttp2-dev libprotobuf-dev libyaml-cpp-dev protobuf-compiler)
-bench_packages=(libbenchmark-dev)
+bench_packages=(libbenchmark-dev nginx-light)
 test_packages=(libgtest-dev libgmock-dev librapidcheck-dev redis-server redis-tools libhiredis-dev
   libcpp-httplib-dev libgrpc++-dev protobuf-compiler-grpc liblua5.1-0-dev python3 python3-grpcio
   python3-redis python3-venv python3-yaml nghttp2-client openssl clang-14 libclang-rt-14-dev curl

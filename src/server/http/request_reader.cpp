@@ -251,8 +251,11 @@ RequestReader::Step RequestReader::check_fields() {
 
 RequestReader::Read RequestReader::read_body(std::string_view input) {
   auto& machine = **parser_;
+  // What ends a body of chunks is taken in whole and is no shorter; of less than that Beast asserts
+  // that it never sees it twice.
+  const std::size_t least = machine.chunked() ? std::string_view("0\r\n\r\n").size() : 1;
   std::size_t consumed = 0;
-  while (consumed < input.size() && !machine.is_done()) {
+  while (input.size() - consumed >= least && !machine.is_done()) {
     error_code error;
     const std::size_t taken =
         machine.put(boost::asio::buffer(input.data() + consumed, input.size() - consumed), error);
