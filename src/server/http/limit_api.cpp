@@ -30,18 +30,23 @@ struct Asked {
   Cost cost = 1;
 };
 
-Expected<const Rule*, Wrong> find_rule(HttpContext& context, std::string_view limit,
-                                       std::string_view place) {
-  auto found = context.rules.find(limit);
+/// What a client said, and where.
+struct Said {
+  std::string_view place;
+  std::string_view text;
+};
+
+Expected<const Rule*, Wrong> find_rule(HttpContext& context, const Said& limit) {
+  auto found = context.rules.find(limit.text);
   if (found) return *found;
-  return Wrong{std::string(place) + ": column " + std::to_string(found.error().column) + ": " +
-               found.error().message};
+  return Wrong{std::string(limit.place) + ": column " + std::to_string(found.error().column) +
+               ": " + found.error().message};
 }
 
-std::optional<Wrong> check_key(HttpContext& context, std::string_view key, std::string_view place) {
-  if (key.size() <= context.service.key_bytes) return {};
+std::optional<Wrong> check_key(HttpContext& context, const Said& key) {
+  if (key.text.size() <= context.service.key_bytes) return {};
   context.metrics.hit(LimitHit::key_bytes);
-  return Wrong{std::string(place) + ": expected at most " +
+  return Wrong{std::string(key.place) + ": expected at most " +
                std::to_string(context.service.key_bytes) + " bytes"};
 }
 
@@ -53,10 +58,10 @@ Expected<Asked, Wrong> read_asked(HttpContext& context, const JsonPlace& object)
   if (!limit_member) return Wrong{object.expected("a limit, as in \"limit\": \"5/1m\"").message};
   const auto key = key_member->text();
   if (!key) return Wrong{key.error().message};
-  if (auto wrong = check_key(context, *key, key_member->pointer())) return *std::move(wrong);
+  if (auto wrong = check_key(context, {key_member->pointer(), *key})) return *std::move(wrong);
   const auto limit = limit_member->text();
   if (!limit) return Wrong{limit.error().message};
-  const auto rule = find_rule(context, *limit, limit_member->pointer());
+  const auto rule = find_rule(context, {limit_member->pointer(), *limit});
   if (!rule) return rule.error();
   Asked asked{.subject = {*rule, *key}};
   if (const auto cost_member = object.member("cost")) {
@@ -234,8 +239,8 @@ Expected<Asked, Wrong> read_asked(HttpContext& context, const QueryMembers& memb
     }
   }
   if (!key || !limit) return Wrong{"query: expected key=...&limit=..., as in key=alice&limit=5/1m"};
-  if (auto wrong = check_key(context, *key, "key")) return *std::move(wrong);
-  const auto rule = find_rule(context, *limit, "limit");
+  if (auto wrong = check_key(context, {"key", *key})) return *std::move(wrong);
+  const auto rule = find_rule(context, {"limit", *limit});
   if (!rule) return rule.error();
   return Asked{.subject = {*rule, *key}, .cost = cost};
 }

@@ -98,8 +98,8 @@ RequestReader::Read RequestReader::read(std::string_view input) {
 RequestReader::Read RequestReader::read_head(std::string_view input) {
   std::size_t begin = 0;
   if (!in_head_) {
-    // Some clients end a body with a line too many.
-    while (input.substr(begin).starts_with("\r\n") && begin < 8) begin += 2;
+    // Some clients end a body with a line too many. Who sends nothing else is idle.
+    while (input.substr(begin).starts_with("\r\n")) begin += 2;
     input.remove_prefix(begin);
     if (input.empty() || input == "\r") return {Step::incomplete, begin};
     if (!is_token_character(input.front())) {
@@ -257,8 +257,9 @@ RequestReader::Read RequestReader::read_body(std::string_view input) {
   std::size_t consumed = 0;
   while (input.size() - consumed >= least && !machine.is_done()) {
     error_code error;
-    const std::size_t taken =
-        machine.put(boost::asio::buffer(input.data() + consumed, input.size() - consumed), error);
+    // A chunk's head and the trailers are taken in whole, so that they have the bound of heads.
+    const std::string_view next = input.substr(consumed, limits_.head_bytes);
+    const std::size_t taken = machine.put(boost::asio::buffer(next.data(), next.size()), error);
     consumed += taken;
     framed_ += taken;
     if (error == http::error::need_more) break;
@@ -273,7 +274,6 @@ RequestReader::Read RequestReader::read_body(std::string_view input) {
     }
   }
   if (!machine.is_done()) {
-    // Of a chunk's head or a trailer the parser takes nothing before it is whole.
     if (input.size() - consumed > limits_.head_bytes) {
       return {refuse(400, "expected chunks with short heads"), consumed};
     }

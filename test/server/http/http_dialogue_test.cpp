@@ -109,7 +109,7 @@ std::vector<Exchange> requests() {
        true},
       {"HTTP/1.0", head("GET /hello HTTP/1.0", ""), "200", true},
       {"HTTP/1.0 that stays", head("GET /hello HTTP/1.0", "Connection: keep-alive\r\n"), "200"},
-      {"lines before a request", "\r\n\r\n" + head("GET /hello HTTP/1.1"), "200"},
+      {"lines before a request", "\r\n\r\n\r\n\r\n\r\n\r\n" + head("GET /hello HTTP/1.1"), "200"},
       {"an absolute target", head("GET http://x/hello HTTP/1.1"), "200"},
       {"an absolute target without a path", head("GET http://x HTTP/1.1"), "404"},
       {"HEAD", head("HEAD /hello HTTP/1.1"), "200"},
