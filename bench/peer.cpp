@@ -71,7 +71,7 @@ class Weir : public Peer {
   Running start() const override {
     auto server = std::make_unique<test::ServerProcess>(test::ServerCommand{
         .arguments = {program_, "serve", "--threads", "1", "--resp", "127.0.0.1:0", "--metrics",
-                      "127.0.0.1:0", "--http", "off"},
+                      "127.0.0.1:0", "--http", "off", "--grpc", "off"},
         .listeners = {"resp"}});
     const std::uint16_t port = server->port("resp");
     return {std::move(server), port, load::throttle(thirty_a_minute)};

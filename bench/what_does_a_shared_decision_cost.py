@@ -52,7 +52,7 @@ def measure(weir, name, *loading):
                              stdout=subprocess.DEVNULL)
     await_port(redis_port)
     serve = subprocess.Popen([weir, "serve", "--resp", f"127.0.0.1:{port}", "--metrics", "off",
-                              "--http", "off",
+                              "--http", "off", "--grpc", "off",
                               "--store", f"redis://127.0.0.1:{redis_port}", "--store-deadline",
                               "5s"], stdout=subprocess.DEVNULL)
     try:

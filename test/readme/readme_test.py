@@ -42,7 +42,7 @@ import time
 from typing import NamedTuple
 
 # The options that listen, with the ports that a page shows.
-PORTS = {"--resp": "7379", "--http": "7380", "--metrics": "7390"}
+PORTS = {"--resp": "7379", "--http": "7380", "--grpc": "7381", "--metrics": "7390"}
 COMMAND_SECONDS = 60
 START_SECONDS = 10
 SERVE = re.compile(r"^(?:\./do run|weir serve)\b")

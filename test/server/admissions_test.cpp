@@ -80,10 +80,11 @@ std::ostream& operator<<(std::ostream& out, const Served& served) { return out <
 class Admissions : public testing::TestWithParam<Served> {
  protected:
   void SetUp() override {
-    server_ = std::make_unique<test::ServerProcess>(test::ServerCommand{
-        .arguments = {WEIR_BINARY, "serve", "--resp", "127.0.0.1:0", "--metrics", "127.0.0.1:0",
-                      "--http", "off", "--threads", std::to_string(GetParam().threads)},
-        .listeners = {"resp", "metrics"}});
+    server_ = std::make_unique<test::ServerProcess>(
+        test::ServerCommand{.arguments = {WEIR_BINARY, "serve", "--resp", "127.0.0.1:0",
+                                          "--metrics", "127.0.0.1:0", "--http", "off", "--grpc",
+                                          "off", "--threads", std::to_string(GetParam().threads)},
+                            .listeners = {"resp", "metrics"}});
   }
 
   void TearDown() override {

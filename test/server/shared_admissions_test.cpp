@@ -26,7 +26,8 @@ TEST(TwoServersOnOneRedis, AdmitTogetherNoMoreThanTheLimit) {
     // A busy machine must not have a server decide by itself.
     server = std::make_unique<test::ServerProcess>(test::ServerCommand{
         .arguments = {WEIR_BINARY, "serve", "--resp", "127.0.0.1:0", "--metrics", "127.0.0.1:0",
-                      "--http", "off", "--threads", "2", "--store", url, "--store-deadline", "10s"},
+                      "--http", "off", "--grpc", "off", "--threads", "2", "--store", url,
+                      "--store-deadline", "10s"},
         .listeners = {"resp", "metrics"}});
   }
   for (std::size_t at = 0; at < servers.size(); ++at) {

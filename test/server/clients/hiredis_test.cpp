@@ -19,9 +19,9 @@ using Reply = std::unique_ptr<redisReply, Free>;
 class Hiredis : public testing::Test {
  protected:
   Hiredis()
-      : server_(
-            {{WEIR_BINARY, "serve", "--resp", "127.0.0.1:0", "--metrics", "off", "--http", "off"},
-             {"resp"}}),
+      : server_({{WEIR_BINARY, "serve", "--resp", "127.0.0.1:0", "--metrics", "off", "--http",
+                  "off", "--grpc", "off"},
+                 {"resp"}}),
         context_(redisConnect("127.0.0.1", server_.port("resp"))) {}
 
   Reply run(const char* command) {

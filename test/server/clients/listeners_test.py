@@ -70,7 +70,7 @@ class Listeners(unittest.TestCase):
 
     def test_the_path_of_a_live_server_is_refused(self):
         with Weir(*self.option):
-            done = weir("serve", "--metrics", "off", "--http", "off", *self.option)
+            done = weir("serve", "--metrics", "off", "--http", "off", "--grpc", "off", *self.option)
             self.assertEqual((done.returncode, done.stdout), (2, ""))
             self.assertIn(f"{self.path} is in use; stop what listens there", done.stderr)
             with connect(self.path) as connection:
@@ -79,7 +79,7 @@ class Listeners(unittest.TestCase):
     def test_a_file_that_is_no_socket_is_left_alone(self):
         with open(self.path, "w", encoding="ascii") as file:
             file.write("precious")
-        done = weir("serve", "--metrics", "off", "--http", "off", *self.option)
+        done = weir("serve", "--metrics", "off", "--http", "off", "--grpc", "off", *self.option)
         self.assertEqual(done.returncode, 2)
         self.assertIn(f"{self.path} is there and is no socket", done.stderr)
         with open(self.path, encoding="ascii") as file:
@@ -94,7 +94,7 @@ class Listeners(unittest.TestCase):
                     self.assertEqual(ping(connection), b"+PONG\r\n")
 
     def test_a_folder_that_is_not_there_is_named(self):
-        done = weir("serve", "--metrics", "off", "--http", "off",
+        done = weir("serve", "--metrics", "off", "--http", "off", "--grpc", "off",
                     "--resp", "unix:/nonexistent/weir.sock")
         self.assertEqual(done.returncode, 2)
         self.assertIn("cannot listen on unix:/nonexistent/weir.sock: No such file", done.stderr)

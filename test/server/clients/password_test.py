@@ -162,7 +162,7 @@ class Password(unittest.TestCase):
                                ("a\nb\n", "more than one line"), ("x" * 1025, "is too long")):
             self.write(text)
             done = subprocess.run([BINARY, "serve", "--resp", "127.0.0.1:0", "--metrics", "off",
-                                   "--http", "off",
+                                   "--http", "off", "--grpc", "off",
                                    "--password-file", self.file], capture_output=True, text=True,
                                   timeout=30)
             self.assertEqual((done.returncode, done.stdout), (2, ""))

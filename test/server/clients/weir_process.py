@@ -16,18 +16,18 @@ class Weir:
     def __init__(self, *arguments, port=0):
         self.process = subprocess.Popen(
             [BINARY, "serve", "--resp", f"127.0.0.1:{port}", "--metrics", "127.0.0.1:0",
-             "--http", "127.0.0.1:0", *arguments],
+             "--http", "127.0.0.1:0", "--grpc", "127.0.0.1:0", *arguments],
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         self.ports = {}
-        self.others = []  # addresses of further --resp and --http options
-        while len(self.ports) < 3:
+        self.others = []  # addresses of further --resp, --http and --grpc options
+        while len(self.ports) < 4:
             line = self.process.stdout.readline()
             if not line:
                 raise RuntimeError("weir did not start: " + self.process.stderr.read())
-            found = re.fullmatch(r"(resp|metrics|http) 127\.0\.0\.1:(\d+)\n", line)
+            found = re.fullmatch(r"(resp|metrics|http|grpc) 127\.0\.0\.1:(\d+)\n", line)
             if found and found[1] not in self.ports:
                 self.ports[found[1]] = int(found[2])
-            elif line.startswith(("resp ", "http ")):
+            elif line.startswith(("resp ", "http ", "grpc ")):
                 self.others.append(line[5:].rstrip())
         self.port = self.ports["resp"]
 

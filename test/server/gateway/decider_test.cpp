@@ -1,0 +1,269 @@
+#include "server/gateway/decider.hpp"
+
+#include <gtest/gtest.h>
+
+#include "test/server/gateway/gate.hpp"
+
+namespace weir::test {
+namespace {
+
+using gateway::Entry;
+using server::GateAnswer;
+using server::GateAsk;
+using server::GateResult;
+
+Cost remaining(const GateAnswer& answer, std::string_view rule) {
+  for (const server::Judged& judged : answer.judged) {
+    if (judged.rule->label == rule && judged.decision) return judged.decision->remaining;
+  }
+  return -1;
+}
+
+constexpr std::string_view two_rules = R"(
+rules:
+  - {name: each, key: "{user}", limit: fixed-window 2/365d}
+  - {name: all, limit: fixed-window 3/365d}
+)";
+
+TEST(Decider, TakesOfAllRulesOrOfNone) {
+  Gate gate(two_rules);
+  EXPECT_TRUE(gate.lets("ann"));
+  EXPECT_TRUE(gate.lets("ann"));
+  for (int again = 0; again < 5; ++again) EXPECT_FALSE(gate.lets("ann"));
+  const auto bob = gate.ask({.calls = {{.user = "bob"}}});
+  EXPECT_TRUE(bob->allowed) << "five refusals took nothing of what all share";
+  EXPECT_EQ(remaining(*bob, "all"), 0);
+  EXPECT_EQ(remaining(*bob, "each"), 1);
+  EXPECT_FALSE(gate.lets("cid"));
+  EXPECT_EQ(remaining(*gate.ask({.calls = {{.user = "bob"}}, .verb = GateAsk::Verb::peek}), "each"),
+            1);
+}
+
+TEST(Decider, NamesTheRuleThatRefusesLongest) {
+  Gate gate(R"(
+rules:
+  - {name: short, limit: fixed-window 1/1h}
+  - {name: long, limit: fixed-window 1/365d}
+)");
+  EXPECT_TRUE(gate.lets("ann"));
+  const auto refused = gate.ask({.calls = {{.user = "ann"}}});
+  ASSERT_TRUE(refused->binding);
+  EXPECT_EQ(refused->judged[*refused->binding].rule->name, "long");
+  EXPECT_EQ(refused->retry_at(), refused->judged[*refused->binding].decision->ready_at);
+}
+
+TEST(Decider, APeekTakesNothing) {
+  Gate gate(two_rules);
+  for (int again = 0; again < 5; ++again) {
+    EXPECT_TRUE(gate.ask({.calls = {{.user = "ann"}}, .verb = GateAsk::Verb::peek})->allowed);
+  }
+  EXPECT_EQ(gate.decided("each", GateResult::allowed), 0U);
+  EXPECT_EQ(remaining(*gate.ask({.calls = {{.user = "ann"}}}), "each"), 1);
+}
+
+TEST(Decider, AShadowRuleCountsAndNeverRefuses) {
+  Gate gate("rules: [{name: r, key: '{user}', limit: fixed-window 1/365d, shadow: true}]");
+  EXPECT_TRUE(gate.lets("ann"));
+  EXPECT_TRUE(gate.lets("ann"));
+  EXPECT_EQ(gate.decided("r", GateResult::allowed), 1U);
+  EXPECT_EQ(gate.decided("r", GateResult::shadow_limited), 1U);
+  EXPECT_EQ(gate.decided("r", GateResult::limited), 0U);
+}
+
+TEST(Decider, CandidatesAreTriedOnTheSameCallsAndChangeNoAnswer) {
+  Gate gate(
+      "rules: [{name: r, key: '{user}', limit: fixed-window 3/365d, candidates: "
+      "[fixed-window 1/365d, fixed-window 9/365d]}]");
+  for (int call = 0; call < 3; ++call) EXPECT_TRUE(gate.lets("ann"));
+  EXPECT_FALSE(gate.lets("ann"));
+  const auto& counts = gate.counts("r");
+  EXPECT_EQ(counts.candidates[0].allowed.value(), 1U);
+  EXPECT_EQ(counts.candidates[0].refused.value(), 3U);
+  EXPECT_EQ(counts.candidates[1].allowed.value(), 4U);
+  EXPECT_EQ(counts.candidates[1].refused.value(), 0U);
+}
+
+TEST(Decider, AKeyOfItsOwnLimitIsHeldToThatAlone) {
+  Gate gate(R"(
+rules:
+  - name: r
+    key: "{user}"
+    limit: fixed-window 1/365d
+    overrides: {ann: unlimited, bob: blocked, cid: fixed-window 2/365d}
+)");
+  for (int call = 0; call < 9; ++call) EXPECT_TRUE(gate.lets("ann"));
+  EXPECT_FALSE(gate.lets("bob"));
+  EXPECT_FALSE(gate.ask({.calls = {{.user = "bob"}}})->retry_at() != never) << "it never would";
+  EXPECT_TRUE(gate.lets("cid"));
+  EXPECT_TRUE(gate.lets("cid"));
+  EXPECT_FALSE(gate.lets("cid"));
+  EXPECT_TRUE(gate.lets("dan"));
+  EXPECT_FALSE(gate.lets("dan"));
+}
+
+TEST(Decider, WhoIsRefusedForWhatHeDoesNotSayTakesNothing) {
+  Gate gate(R"(
+rules:
+  - {name: known, key: "{user}", missing: refuse, limit: fixed-window 9/365d}
+  - {name: all, limit: fixed-window 1/365d}
+)");
+  EXPECT_FALSE(gate.ask({.calls = {{}}})->allowed);
+  EXPECT_TRUE(gate.lets("ann")) << "the refusal took nothing";
+}
+
+TEST(Decider, WhatIsReplacedCountsNothing) {
+  Gate gate(R"(
+rules:
+  - {name: common, limit: fixed-window 1/365d}
+  - {name: vip, match: {descriptor: {vip: }}, limit: unlimited, replaces: [common]}
+)");
+  const std::vector<Entry> vip{{"vip", "yes"}};
+  for (int call = 0; call < 5; ++call) {
+    EXPECT_TRUE(gate.ask({.calls = {{.descriptor = vip}}})->allowed);
+  }
+  EXPECT_EQ(gate.decided("vip", GateResult::allowed), 5U);
+  EXPECT_EQ(gate.decided("common", GateResult::allowed), 0U);
+  EXPECT_TRUE(gate.lets("ann"));
+  EXPECT_FALSE(gate.lets("ann"));
+}
+
+TEST(Decider, MoreRulesThanCanBeTakenTogetherLetNobodyThrough) {
+  std::string text = "rules:\n";
+  for (int rule = 0; rule < 17; ++rule) {
+    text += "- {name: r" + std::to_string(rule) + ", limit: 5/1s}\n";
+  }
+  Gate gate(text);
+  EXPECT_FALSE(gate.lets("ann"));
+}
+
+constexpr std::string_view another = R"(
+domain: another
+descriptors:
+  - {key: key2, rate_limit: {unit: year, requests_per_unit: 20}}
+  - {key: key3, rate_limit: {unit: year, requests_per_unit: 10}}
+)";
+
+TEST(Decider, EachDescriptorOfAnEnvoyFileCountsByItself) {
+  Gate gate(another);
+  const std::vector<Entry> key2{{"key2", "x"}};
+  const std::vector<Entry> key3{{"key3", "x"}};
+  for (int call = 1; call <= 15; ++call) {
+    const auto answer = gate.ask({.calls = {{.descriptor = key2}, {.descriptor = key3}}});
+    EXPECT_EQ(answer->allowed, call <= 10) << call;
+    EXPECT_FALSE(answer->judged.at(0).refuses);
+    EXPECT_EQ(answer->judged.at(0).decision->remaining, 20 - call) << "it keeps counting";
+    EXPECT_EQ(answer->judged.at(1).refuses, call > 10);
+  }
+}
+
+TEST(Decider, NoHitsOnlyAsk) {
+  Gate gate(another);
+  const std::vector<Entry> key3{{"key3", "x"}};
+  for (int call = 0; call < 3; ++call) {
+    const auto answer = gate.ask({.calls = {{.descriptor = key3}}, .hits = {0}});
+    EXPECT_TRUE(answer->allowed);
+    EXPECT_EQ(answer->judged.at(0).decision->remaining, 10);
+  }
+  EXPECT_FALSE(gate.ask({.calls = {{.descriptor = key3}}, .hits = {11}})->allowed);
+  EXPECT_TRUE(gate.ask({.calls = {{.descriptor = key3}}, .hits = {10}})->allowed)
+      << "what was refused whole took no part";
+}
+
+TEST(Decider, QuotasRefuseWhereAllOfThemAreOver) {
+  Gate gate(R"(
+domain: d
+descriptors:
+  - {key: a, quota_mode: true, rate_limit: {unit: year, requests_per_unit: 1}}
+  - {key: b, quota_mode: true, rate_limit: {unit: year, requests_per_unit: 2}}
+)");
+  const std::vector<Entry> a{{"a", "x"}};
+  const std::vector<Entry> b{{"b", "x"}};
+  const auto ask = [&] {
+    return gate.ask({.calls = {{.descriptor = a}, {.descriptor = b}}})->allowed;
+  };
+  EXPECT_TRUE(ask());
+  EXPECT_TRUE(ask()) << "one quota is left";
+  EXPECT_FALSE(ask());
+}
+
+TEST(Decider, KeepsAnAnswerBackUntilItsSlot) {
+  Gate gate("rules: [{name: r, key: '{user}', limit: leaky-bucket 50/1s queue 10, hold: 1s}]");
+  const GateAsk::Waiting waits = GateAsk::Waiting::as_rules_say;
+  EXPECT_TRUE(gate.ask({.calls = {{.user = "ann"}}, .waiting = waits})->allowed);
+  const std::vector<gateway::Call> calls{{.user = "ann"}};
+  const std::vector<Cost> once{1};
+  std::optional<GateAnswer> answer;
+  gate.decider.decide({.rules = gate.decider.generation()->rules.usual(),
+                       .calls = calls,
+                       .hits = once,
+                       .waiting = waits},
+                      [&answer](GateAnswer&& came) { answer = std::move(came); });
+  ASSERT_FALSE(answer) << "its slot is a fiftieth of a second away";
+  const auto began = std::chrono::steady_clock::now();
+  gate.loop.run();
+  ASSERT_TRUE(answer);
+  EXPECT_TRUE(answer->allowed);
+  EXPECT_GE(std::chrono::steady_clock::now() - began, std::chrono::milliseconds(10));
+  EXPECT_FALSE(gate.ask({.calls = calls, .waiting = GateAsk::Waiting::never})->allowed)
+      << "who does not wait is refused";
+}
+
+TEST(Decider, ARaisedLimitKeepsWhatWasUsedAndANewNameBeginsAnew) {
+  Gate gate("rules: [{name: r, key: '{user}', limit: fixed-window 2/365d}]");
+  EXPECT_TRUE(gate.lets("ann"));
+  EXPECT_TRUE(gate.lets("ann"));
+  EXPECT_FALSE(gate.lets("ann"));
+  ASSERT_TRUE(gate.reload("rules: [{name: r, key: '{user}', limit: fixed-window 3/365d}]"));
+  EXPECT_TRUE(gate.lets("ann"));
+  EXPECT_FALSE(gate.lets("ann"));
+  ASSERT_TRUE(gate.reload("rules: [{name: r, key: '{user}', limit: fixed-window 2/365d}]"));
+  EXPECT_FALSE(gate.lets("ann")) << "back to the old numbers is no amnesty";
+  ASSERT_TRUE(gate.reload("rules: [{name: s, key: '{user}', limit: fixed-window 2/365d}]"));
+  EXPECT_TRUE(gate.lets("ann"));
+}
+
+TEST(Decider, ABadFileChangesNothing) {
+  Gate gate("rules: [{name: r, key: '{user}', limit: fixed-window 1/365d}]");
+  const std::uint64_t generation = gate.decider.generation()->number;
+  EXPECT_TRUE(gate.lets("ann"));
+  EXPECT_FALSE(gate.reload("rules: [{name: r, limt: 5/s}]"));
+  EXPECT_EQ(gate.decider.generation()->number, generation);
+  EXPECT_FALSE(gate.lets("ann"));
+}
+
+/// A store that never answers.
+struct Gone final : redis::Store {
+  void ask(const redis::StoreCall&, Then then) override {
+    then({.outcome = redis::CallOutcome::not_sent, .text = "gone"});
+  }
+};
+
+TEST(Decider, ARuleSaysWhatHoldsWhileTheStoreIsGone) {
+  Gate gate(R"(
+rules:
+  - {name: open, match: {descriptor: {to: open}}, limit: fixed-window 1/365d, without_store: open}
+  - {name: closed, match: {descriptor: {to: closed}}, limit: 9/s, without_store: closed}
+  - {name: share, match: {descriptor: {to: share}}, limit: fixed-window 2/365d}
+)");
+  Gone store;
+  redis::RemoteTable table(store, {});
+  gate.service.store = &table;
+  const auto ask = [&](std::string_view to) {
+    const std::vector<Entry> entry{{"to", to}};
+    return *gate.ask({.calls = {{.descriptor = entry}}});
+  };
+  for (int call = 0; call < 5; ++call) {
+    const GateAnswer open = ask("open");
+    EXPECT_TRUE(open.allowed);
+    EXPECT_EQ(open.judged.at(0).source, redis::Source::open);
+    const GateAnswer closed = ask("closed");
+    EXPECT_FALSE(closed.allowed);
+    EXPECT_EQ(closed.judged.at(0).source, redis::Source::closed);
+  }
+  int shared = 0;
+  for (int call = 0; call < 9; ++call) shared += ask("share").allowed ? 1 : 0;
+  EXPECT_EQ(shared, 2) << "this process alone, on its share";
+}
+
+}  // namespace
+}  // namespace weir::test
