@@ -235,6 +235,7 @@ void Http2Dialogue::note_received(const nghttp2_frame& frame) {
   switch (frame.hd.type) {
     case NGHTTP2_HEADERS:
       frames_without_call_ = 0;
+      idle_since_ = second_;
       calls_.end_header(stream);
       break;
     case NGHTTP2_DATA: break;

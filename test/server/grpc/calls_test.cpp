@@ -359,6 +359,14 @@ TEST_F(GrpcCalls, LetAnIdleConnectionGoAfterAWhile) {
   EXPECT_TRUE(dialogue->ended());
 }
 
+TEST_F(GrpcCalls, ThatAreAnsweredBetweenTwoTicksAreNoIdleness) {
+  for (int second = 0; second < 1'000; ++second) {
+    ASSERT_EQ(ask(call_header(check), framed("")).code(), 0);
+    tick(1);
+  }
+  EXPECT_EQ(client->goaway(), std::nullopt);
+}
+
 TEST_F(GrpcCalls, EndWithAClientThatSaysGoodbye) {
   converse(*client, *dialogue);
   dialogue->receive(frame({.type = NGHTTP2_GOAWAY}, four_bytes(0) + four_bytes(0)));
