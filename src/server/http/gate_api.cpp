@@ -167,9 +167,9 @@ std::string problem_of(const GateAnswer& answer, int status) {
 
 HttpAnswer answer_of(const GateAnswer& answer, const Asked& asked, http::RateDialect dialect) {
   HttpAnswer http;
-  http.fields = "Cache-Control: no-store\r\nWeir-Generation: " +
-                std::to_string(answer.generation->number) + "\r\n" +
-                fields_of(standing_of(answer), dialect);
+  http.fields =
+      "Cache-Control: no-store\r\nWeir-Generation: " + std::to_string(answer.generation->number) +
+      "\r\n" + fields_of(standing_of(answer), dialect);
   if (answer.allowed) return http;
   const bool unavailable =
       answer.binding && answer.judged[*answer.binding].source == redis::Source::closed;

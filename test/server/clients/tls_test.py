@@ -298,8 +298,8 @@ class Tls(OverTls):
                    "cannot read certificates from"))
         for arguments, expected in cases:
             with self.subTest(expected):
-                done = subprocess.run([BINARY, "serve", "--metrics", "off", "--http", "off", "--grpc", "off",
-                                       *arguments],
+                done = subprocess.run([BINARY, "serve", "--metrics", "off", "--http", "off",
+                                       "--grpc", "off", *arguments],
                                       capture_output=True, text=True, timeout=30,
                                       stdin=subprocess.DEVNULL)
                 self.assertEqual((done.returncode, done.stdout), (2, ""))

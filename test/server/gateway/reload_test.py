@@ -1,5 +1,5 @@
-"""Rules that are read again while calls are decided: no decision mixes two generations, none is lost,
-and no reload is an amnesty.
+"""Rules that are read again while calls are decided: no decision mixes two generations, none is
+lost, and no reload is an amnesty.
 
     reload_test.py [SECONDS]
 """
