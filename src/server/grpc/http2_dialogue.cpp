@@ -110,8 +110,7 @@ struct Http2Dialogue::Callbacks {
 Http2Dialogue::Http2Dialogue(const Services& services, std::shared_ptr<Carrier> carrier,
                              Http2Limits limits)
     : limits_(limits),
-      carrier_(std::move(carrier)),
-      calls_(services, limits_, carrier_),
+      calls_(services, limits_, std::move(carrier)),
       resets_allowed_(
           Gcra::configure(
               {.count = limits_.resets, .period = limits_.resets_for, .burst = limits_.resets})
@@ -196,7 +195,6 @@ void Http2Dialogue::tick() {
   } else if (!drains_ && passed(idle_since_, limits_.idle)) {
     drain();
   }
-  carrier_->resume();
 }
 
 /// In two steps, so that no call is lost that the client has sent meanwhile: what comes until it
@@ -209,7 +207,6 @@ void Http2Dialogue::drain() {
   calls_.drain();
   nghttp2_submit_shutdown_notice(session_.get());
   nghttp2_submit_ping(session_.get(), NGHTTP2_FLAG_NONE, nullptr);
-  carrier_->resume();
 }
 
 void Http2Dialogue::turn_away() {

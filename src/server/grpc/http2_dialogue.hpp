@@ -53,7 +53,6 @@ class Http2Dialogue final : public Dialogue {
   void turn_away();
 
   const Http2Limits limits_;
-  std::shared_ptr<Carrier> carrier_;
   Calls calls_;
   std::unique_ptr<nghttp2_session, Delete> session_;
   Gcra::Config resets_allowed_;

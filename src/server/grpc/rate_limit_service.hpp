@@ -79,9 +79,9 @@ class RateLimitReply {
   std::size_t descriptors_;
 };
 
-/// Who decides. Shared by all connections.
+/// Who decides.
 ///
-/// Threads  any
+/// Threads  those of the connections whose services it was added to
 class RateLimitDecider {
  public:
   RateLimitDecider() = default;

@@ -11,7 +11,6 @@ namespace weir::test {
 namespace {
 
 using namespace server::grpc;
-using testing::HasSubstr;
 
 constexpr std::uint8_t end_headers = NGHTTP2_FLAG_END_HEADERS;
 constexpr std::uint8_t end_stream = NGHTTP2_FLAG_END_STREAM;
@@ -47,7 +46,7 @@ class GrpcAbuse : public GrpcFixture {
   int times_until_the_end(int most, const Next& next) {
     for (int time = 0; time < most; ++time) {
       dialogue->receive(next(time));
-      sent += written(*dialogue);
+      sent_ += written(*dialogue);
       if (dialogue->ended()) return time + 1;
     }
     return most;
@@ -56,10 +55,10 @@ class GrpcAbuse : public GrpcFixture {
   void expect_calm_down() {
     EXPECT_TRUE(dialogue->ended());
     EXPECT_FALSE(dialogue->wants_input());
-    EXPECT_EQ(goaway_of(sent), NGHTTP2_ENHANCE_YOUR_CALM);
+    EXPECT_EQ(goaway_of(sent_), NGHTTP2_ENHANCE_YOUR_CALM);
   }
 
-  std::string sent;
+  std::string sent_;
 };
 
 TEST_F(GrpcAbuse, CallsBegunAndAbandonedEndTheConnection) {
@@ -84,9 +83,9 @@ TEST_F(GrpcAbuse, CallsAbandonedInOneGoEndItAsSoon) {
   const std::size_t before = heap_bytes();
   dialogue->receive(bytes);
   EXPECT_LT(heap_bytes(), before + 200'000);
-  sent = written(*dialogue);
+  sent_ = written(*dialogue);
   expect_calm_down();
-  EXPECT_LT(sent.size(), 2'000U);
+  EXPECT_LT(sent_.size(), 2'000U);
 }
 
 TEST_F(GrpcAbuse, SlowerResetsAreBorne) {
@@ -134,7 +133,7 @@ TEST_F(GrpcAbuse, PingsThatAreNotAnsweredInTimeTakeLittleMemory) {
   const std::size_t before = heap_bytes();
   dialogue->receive(bytes);
   EXPECT_LT(heap_bytes(), before + 400'000);
-  sent = written(*dialogue);
+  sent_ = written(*dialogue);
   expect_calm_down();
 }
 
@@ -149,9 +148,9 @@ TEST_F(GrpcAbuse, ManySettingsInOneFrameEndTheConnection) {
   std::string settings;
   for (int time = 0; time < 1'000; ++time) settings += std::string("\0\4\0\0\xff\xff", 6);
   dialogue->receive(frame({.type = NGHTTP2_SETTINGS}, settings));
-  sent = written(*dialogue);
+  sent_ = written(*dialogue);
   EXPECT_TRUE(dialogue->ended());
-  EXPECT_TRUE(goaway_of(sent).has_value());
+  EXPECT_TRUE(goaway_of(sent_).has_value());
 }
 
 TEST_F(GrpcAbuse, FramesOfEveryKindThatCarryNothingEndTheConnection) {
@@ -159,12 +158,12 @@ TEST_F(GrpcAbuse, FramesOfEveryKindThatCarryNothingEndTheConnection) {
       frame({.type = NGHTTP2_PRIORITY, .stream = 3}, four_bytes(0) + std::string(1, '\x10'));
   const std::string update = frame({.type = NGHTTP2_WINDOW_UPDATE}, four_bytes(1));
   for (const std::string& each : {priority, update}) {
-    sent.clear();
+    sent_.clear();
     greet();
     EXPECT_LE(times_until_the_end(100'000, [&](int) { return each; }), 1'000);
     expect_calm_down();
   }
-  sent.clear();
+  sent_.clear();
   greet();
   dialogue->receive(headers(1, call_header(check)));
   EXPECT_LE(times_until_the_end(
@@ -178,7 +177,7 @@ TEST_F(GrpcAbuse, FramesOfNoKnownKindArePassedOver) {
   times_until_the_end(100'000, [](int) { return frame({.type = 0x77, .stream = 5}, "?"); });
   EXPECT_FALSE(dialogue->ended());
   EXPECT_LT(heap_bytes(), before + 10'000);
-  EXPECT_EQ(sent, "");
+  EXPECT_EQ(sent_, "");
 }
 
 TEST_F(GrpcAbuse, FramesThatCallsNeedAreBorne) {
@@ -199,7 +198,7 @@ TEST_F(GrpcAbuse, HeadersContinuedTooOftenEndTheConnection) {
     bytes += frame({.type = NGHTTP2_CONTINUATION, .stream = 1}, plain_block({{"x", "y"}}));
   }
   dialogue->receive(bytes);
-  sent = written(*dialogue);
+  sent_ = written(*dialogue);
   expect_calm_down();
 }
 
@@ -223,8 +222,8 @@ TEST_F(GrpcAbuse, HeaderListsAboveTheBoundAreRefusedByTheirStatus) {
                     frame({NGHTTP2_CONTINUATION, end_headers, 1}, block.substr(10'000)));
   client->call(call_header(check), "");
   client->said();
-  sent = written(*dialogue);
-  client->hear(sent);
+  sent_ = written(*dialogue);
+  client->hear(sent_);
   EXPECT_EQ(client->heard(1).code(), 8);
   EXPECT_EQ(client->heard(1).field(":status"), "431");
 }
@@ -302,7 +301,7 @@ TEST_F(GrpcAbuse, AStreamIsNotItsOwnParent) {
 TEST_F(GrpcAbuse, AHeaderThatNeverEndsIsCutOff) {
   dialogue->receive(headers(1, call_header(check), 0));
   for (int second = 0; second < 10; ++second) dialogue->tick();
-  sent = written(*dialogue);
+  sent_ = written(*dialogue);
   expect_calm_down();
 }
 
@@ -310,7 +309,7 @@ TEST_F(GrpcAbuse, WhoNeverGreetsIsCutOff) {
   begin();
   dialogue->receive(preface.substr(0, 5));
   for (int second = 0; second < 5; ++second) dialogue->tick();
-  sent = written(*dialogue);
+  sent_ = written(*dialogue);
   expect_calm_down();
 }
 
@@ -327,11 +326,11 @@ TEST_F(GrpcAbuse, MessagesThatDoNotEndTakeNoMoreThanTheWindowOfTheConnection) {
   for (int call = 0; call < 128; ++call) {
     dialogue->receive(headers(2 * call + 1, call_header(check)) +
                       frame({.type = NGHTTP2_DATA, .stream = 2 * call + 1}, payload));
-    sent += written(*dialogue);
+    sent_ += written(*dialogue);
     if (dialogue->ended()) break;
   }
   EXPECT_LT(heap_bytes(), before + 1'000'000);
-  EXPECT_EQ(goaway_of(sent), NGHTTP2_FLOW_CONTROL_ERROR);
+  EXPECT_EQ(goaway_of(sent_), NGHTTP2_FLOW_CONTROL_ERROR);
 }
 
 TEST_F(GrpcAbuse, InformationThatAServerNeverHearsEndsTheConnection) {
@@ -343,8 +342,8 @@ TEST_F(GrpcAbuse, InformationThatAServerNeverHearsEndsTheConnection) {
         FrameHead{.type = NGHTTP2_CONTINUATION, .stream = 1}}) {
     greet();
     dialogue->receive(frame(head, "12345678"));
-    sent = written(*dialogue);
-    EXPECT_TRUE(goaway_of(sent).has_value()) << int(head.type) << " on " << head.stream;
+    sent_ = written(*dialogue);
+    EXPECT_TRUE(goaway_of(sent_).has_value()) << int(head.type) << " on " << head.stream;
     EXPECT_TRUE(dialogue->ended());
   }
 }

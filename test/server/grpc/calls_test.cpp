@@ -13,7 +13,6 @@ namespace {
 
 using namespace server::grpc;
 using ::grpc::health::v1::HealthCheckResponse;
-using testing::HasSubstr;
 using testing::SizeIs;
 
 /// Adds a method that keeps its replies until the test answers them.
@@ -24,7 +23,7 @@ class GrpcCalls : public GrpcFixture {
 
   GrpcCalls() {
     services.add(later, Unary([this](std::string_view message, Reply reply) {
-                   asked.emplace_back(message, std::move(reply));
+                   asked_.emplace_back(message, std::move(reply));
                  }));
   }
 
@@ -34,7 +33,7 @@ class GrpcCalls : public GrpcFixture {
     return response;
   }
 
-  std::vector<std::pair<std::string, Reply>> asked;
+  std::vector<std::pair<std::string, Reply>> asked_;
 };
 
 TEST_F(GrpcCalls, AreAnsweredByMessageAndTrailers) {
@@ -105,7 +104,7 @@ TEST_F(GrpcCalls, OfAnotherContentTypeAreRefusedAsHttpDoes) {
 
 TEST_F(GrpcCalls, WithoutTimeLeftAreNotMade) {
   EXPECT_EQ(ask(call_header(later, {{"grpc-timeout", "0n"}}), framed("")).code(), 4);
-  EXPECT_THAT(asked, SizeIs(0));
+  EXPECT_THAT(asked_, SizeIs(0));
   EXPECT_EQ(ask(call_header(later, {{"grpc-timeout", "-1S"}}), framed("")).code(), 13);
   EXPECT_EQ(ask(call_header(check, {{"grpc-timeout", "99999999H"}}), framed("")).code(), 0);
 }
@@ -115,15 +114,15 @@ TEST_F(GrpcCalls, EndWhenTheirTimeIsOver) {
       client->call(call_header(later, {{"grpc-timeout", "1500m"}}), framed(""));
   const std::int32_t some_day = client->call(call_header(later), framed(""));
   converse(*client, *dialogue);
-  ASSERT_THAT(asked, SizeIs(2));
+  ASSERT_THAT(asked_, SizeIs(2));
   tick(2);
   EXPECT_FALSE(client->heard(soon).ended);
   tick(1);
   EXPECT_EQ(client->heard(soon).code(), 4);
   tick(57);
   EXPECT_EQ(client->heard(some_day).code(), 4);
-  asked[0].second.finish();  // both are gone
-  asked[1].second.finish();
+  asked_[0].second.finish();  // both are gone
+  asked_[1].second.finish();
   EXPECT_EQ(ask(call_header(check), framed("")).code(), 0);
 }
 
@@ -137,7 +136,7 @@ TEST_F(GrpcCalls, HaveExactlyOneMessage) {
     EXPECT_EQ(ask(call_header(later), torn.substr(0, size)).message(),
               "the message ends before its length");
   }
-  EXPECT_THAT(asked, SizeIs(0));
+  EXPECT_THAT(asked_, SizeIs(0));
 }
 
 TEST_F(GrpcCalls, WithCompressedMessagesSayWhatIsUnderstood) {
@@ -154,9 +153,9 @@ TEST_F(GrpcCalls, TakeMessagesUpToTheBoundAndNotAByteMore) {
   const std::string longest(std::size_t{64} << 10, 'x');
   const std::int32_t fits = client->call(call_header(later), framed(longest));
   converse(*client, *dialogue);
-  ASSERT_THAT(asked, SizeIs(1));
-  EXPECT_EQ(asked[0].first, longest);
-  asked[0].second.finish({Code::cancelled, ""});
+  ASSERT_THAT(asked_, SizeIs(1));
+  EXPECT_EQ(asked_[0].first, longest);
+  asked_[0].second.finish({Code::cancelled, ""});
   converse(*client, *dialogue);
   EXPECT_EQ(client->heard(fits).code(), 1);
   const Heard& above = ask(call_header(later), framed(longest + "x"));
@@ -164,7 +163,7 @@ TEST_F(GrpcCalls, TakeMessagesUpToTheBoundAndNotAByteMore) {
   EXPECT_EQ(above.message(), "a message of 65537 bytes; expected 65536 at most");
   const Heard& absurd = ask(call_header(later), std::string("\0\xff\xff\xff\xff", 5));
   EXPECT_EQ(absurd.code(), 8);
-  EXPECT_THAT(asked, SizeIs(1));
+  EXPECT_THAT(asked_, SizeIs(1));
 }
 
 TEST_F(GrpcCalls, OpenTheWindowOfTheConnectionAgain) {
@@ -173,15 +172,15 @@ TEST_F(GrpcCalls, OpenTheWindowOfTheConnectionAgain) {
   for (int call = 0; call < 50; ++call) {
     const std::int32_t stream = client->call(call_header(later), framed(large));
     converse(*client, *dialogue);
-    ASSERT_THAT(asked, SizeIs(1)) << call;
+    ASSERT_THAT(asked_, SizeIs(1)) << call;
     // What is refused, torn or abandoned counts too.
     client->call(call_header(check), framed(large) + "x");
     client->call(call_header("/no.Such/Method"), framed(large));
     const std::int32_t abandoned = client->open(call_header(later), framed(large).substr(0, 99));
     converse(*client, *dialogue);
     client->reset(abandoned);
-    asked[0].second.finish({Code::unknown, "done"});
-    asked.clear();
+    asked_[0].second.finish({Code::unknown, "done"});
+    asked_.clear();
     converse(*client, *dialogue);
     ASSERT_EQ(client->heard(stream).message(), "done");
   }
@@ -190,9 +189,9 @@ TEST_F(GrpcCalls, OpenTheWindowOfTheConnectionAgain) {
 TEST_F(GrpcCalls, AreAnsweredLaterThroughTheCarrier) {
   const std::int32_t stream = client->call(call_header(later), framed("a"));
   converse(*client, *dialogue);
-  ASSERT_THAT(asked, SizeIs(1));
+  ASSERT_THAT(asked_, SizeIs(1));
   const int before = carrier->resumed;
-  asked[0].second.post([](const Reply& reply) {
+  asked_[0].second.post([](const Reply& reply) {
     reply.send(answer());
     reply.finish();
   });
@@ -209,12 +208,12 @@ TEST_F(GrpcCalls, AreAnsweredOnce) {
   const std::int32_t stream = client->call(call_header(later), framed("a"));
   converse(*client, *dialogue);
   for (int time = 0; time < 3; ++time) {
-    asked[0].second.send(answer());
-    asked[0].second.finish();
+    asked_[0].second.send(answer());
+    asked_[0].second.finish();
   }
   converse(*client, *dialogue);
-  asked[0].second.send(answer());
-  asked[0].second.finish({Code::internal, "late"});
+  asked_[0].second.send(answer());
+  asked_[0].second.finish({Code::internal, "late"});
   converse(*client, *dialogue);
   EXPECT_EQ(client->heard(stream).code(), 0);
   EXPECT_THAT(client->heard(stream).messages(), SizeIs(1));
@@ -225,18 +224,18 @@ TEST_F(GrpcCalls, ThatAreGoneSwallowTheirAnswers) {
   converse(*client, *dialogue);
   client->reset(stream);
   converse(*client, *dialogue);
-  asked[0].second.send(answer());
-  asked[0].second.finish();
+  asked_[0].second.send(answer());
+  asked_[0].second.finish();
   EXPECT_EQ(written(*dialogue), "");
   // A call that takes the gone one's memory hears nothing of it.
   const std::int32_t next = client->call(call_header(later), framed("b"));
   converse(*client, *dialogue);
-  asked[0].second.finish({Code::internal, "of another"});
+  asked_[0].second.finish({Code::internal, "of another"});
   converse(*client, *dialogue);
   EXPECT_FALSE(client->heard(next).ended);
   dialogue.reset();
-  asked[1].second.send(answer());
-  asked[1].second.finish();
+  asked_[1].second.send(answer());
+  asked_[1].second.finish();
 }
 
 TEST_F(GrpcCalls, MayBeAbandonedAtEveryStage) {
@@ -250,10 +249,10 @@ TEST_F(GrpcCalls, MayBeAbandonedAtEveryStage) {
   }
   const std::int32_t whole = client->call(header, message);
   converse(*client, *dialogue);
-  asked.back().second.send(answer());
+  asked_.back().second.send(answer());
   client->reset(whole);
   converse(*client, *dialogue);
-  asked.back().second.finish();
+  asked_.back().second.finish();
   EXPECT_EQ(ask(call_header(check), framed("")).code(), 0);
   EXPECT_EQ(client->goaway(), std::nullopt);
 }
@@ -289,16 +288,13 @@ TEST_F(GrpcCalls, MayHaveTrailersOfTheClient) {
 }
 
 TEST_F(GrpcCalls, BeyondTheBoundAreRefused) {
-  std::vector<std::int32_t> streams;
   client->hear(written(*dialogue));  // it knows the bound now
-  for (int call = 0; call < 200; ++call) {
-    streams.push_back(client->call(call_header(later), framed("a")));
-  }
+  for (int call = 0; call < 200; ++call) client->call(call_header(later), framed("a"));
   converse(*client, *dialogue);
-  EXPECT_THAT(asked, SizeIs(128));  // the others wait in the client
-  for (auto& [message, reply] : asked) reply.finish({Code::unknown, "done"});
+  EXPECT_THAT(asked_, SizeIs(128));  // the others wait in the client
+  for (auto& [message, reply] : asked_) reply.finish({Code::unknown, "done"});
   converse(*client, *dialogue);
-  EXPECT_THAT(asked, SizeIs(200));
+  EXPECT_THAT(asked_, SizeIs(200));
 }
 
 TEST_F(GrpcCalls, OfARudeClientBeyondTheBoundAreRefused) {
@@ -324,11 +320,11 @@ TEST_F(GrpcCalls, SentBeforeTheClientHeardOfTheEndAreAnswered) {
   const std::int32_t meanwhile = client->call(call_header(later), framed("b"));
   dialogue->receive(client->said());
   converse(*client, *dialogue);
-  ASSERT_THAT(asked, SizeIs(2));
+  ASSERT_THAT(asked_, SizeIs(2));
   EXPECT_EQ(client->goaway(), NGHTTP2_NO_ERROR);
   EXPECT_EQ(client->goaway_streams(), (std::vector<std::int32_t>{0x7fffffff, meanwhile}));
   EXPECT_FALSE(dialogue->ended());
-  for (auto& [message, reply] : asked) {
+  for (auto& [message, reply] : asked_) {
     reply.send(answer());
     reply.finish();
   }

@@ -3,7 +3,6 @@
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
-#include <signal.h>
 #include <sys/epoll.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
@@ -12,12 +11,13 @@
 
 #include <array>
 #include <cerrno>
+#include <csignal>
 #include <cstddef>
 #include <cstdio>
-#include <cstdlib>
 #include <functional>
 #include <memory>
 #include <string>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -56,14 +56,13 @@ class Loop {
     auto* generic = reinterpret_cast<sockaddr*>(&address);
     if (bind(listener_, generic, size) != 0 || ::listen(listener_, 128) != 0 ||
         getsockname(listener_, generic, &size) != 0) {
-      std::perror("listen");
-      std::exit(1);
+      throw std::system_error(errno, std::generic_category(), "listen on 127.0.0.1");
     }
     watch(listener_);
     sigset_t ending;
     sigemptyset(&ending);
     sigaddset(&ending, SIGTERM);
-    sigprocmask(SIG_BLOCK, &ending, nullptr);
+    pthread_sigmask(SIG_BLOCK, &ending, nullptr);
     signal_ = signalfd(-1, &ending, SFD_CLOEXEC);
     watch(signal_);
     clock_ = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC);

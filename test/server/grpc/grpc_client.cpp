@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cstring>
 #include <stdexcept>
 
 #include "server/grpc/protocol.hpp"
@@ -112,7 +111,7 @@ struct GrpcClient::Callbacks {
                       std::uint32_t* flags, nghttp2_data_source*, void* client) {
     Saying& saying = self(client).sayings_[stream];
     const std::size_t count = std::min(room, saying.bytes.size());
-    std::memcpy(to, saying.bytes.data(), count);
+    std::copy_n(saying.bytes.begin(), count, to);
     saying.bytes.erase(0, count);
     if (saying.bytes.empty() && saying.ends) {
       *flags |= NGHTTP2_DATA_FLAG_EOF;

@@ -54,12 +54,12 @@ class GrpcSession : public ClientOfAWorker {
  protected:
   GrpcSession() {
     speaks_ = server::Speaks::grpc;
-    serve_rate_limits_by(services, decider);
+    serve_rate_limits_by(services_, decider_);
   }
 
   void prepare(server::Worker& worker) override {
     worker.speak(server::Speaks::grpc, [this](std::shared_ptr<server::Carrier> carrier) {
-      return std::make_unique<Http2Dialogue>(services, std::move(carrier));
+      return std::make_unique<Http2Dialogue>(services_, std::move(carrier));
     });
   }
 
@@ -68,57 +68,57 @@ class GrpcSession : public ClientOfAWorker {
     request.set_domain("edge");
     request.add_descriptors();
     const std::int32_t stream =
-        client.call(call_header("/envoy.service.ratelimit.v3.RateLimitService/ShouldRateLimit"),
-                    framed(request.SerializeAsString()));
-    say(client.said());
+        caller_.call(call_header("/envoy.service.ratelimit.v3.RateLimitService/ShouldRateLimit"),
+                     framed(request.SerializeAsString()));
+    say(caller_.said());
     return stream;
   }
 
   /// Reads until the call has ended, or the connection; whether it was the call.
   bool hear_end_of(std::int32_t stream) {
-    while (!client.heard(stream).ended) {
+    while (!caller_.heard(stream).ended) {
       char bytes[4096];
       const ssize_t count = ::recv(client_, bytes, sizeof bytes, 0);
       if (count <= 0) return false;
-      client.hear({bytes, static_cast<std::size_t>(count)});
-      const std::string said = client.said();
+      caller_.hear({bytes, static_cast<std::size_t>(count)});
+      const std::string said = caller_.said();
       if (!said.empty()) say(said);
     }
     return true;
   }
 
-  ThreadedDecider decider;
-  Services services;
-  GrpcClient client;
+  ThreadedDecider decider_;
+  Services services_;
+  GrpcClient caller_;
 };
 
 TEST_F(GrpcSession, AnswersComeFromOtherThreads) {
-  std::vector<std::int32_t> streams;
-  for (int call = 0; call < 20; ++call) streams.push_back(ask());
-  eventually([&] { return decider.asked == 20; });
-  decider.answer_all();
+  std::vector<std::int32_t> streams(20);
+  for (std::int32_t& stream : streams) stream = ask();
+  eventually([&] { return decider_.asked == 20; });
+  decider_.answer_all();
   for (const std::int32_t stream : streams) {
     ASSERT_TRUE(hear_end_of(stream));
-    EXPECT_EQ(client.heard(stream).code(), 0);
+    EXPECT_EQ(caller_.heard(stream).code(), 0);
   }
 }
 
 TEST_F(GrpcSession, AClientThatIsGoneIsNotAnswered) {
   ask();
-  eventually([&] { return decider.asked == 1; });
+  eventually([&] { return decider_.asked == 1; });
   hang_up();
   eventually([&] { return worker_->open() == 0; });
-  decider.answer_all();
+  decider_.answer_all();
 }
 
 TEST_F(GrpcSession, WhatWasAskedBeforeTheEndIsAnswered) {
   const std::int32_t stream = ask();
-  eventually([&] { return decider.asked == 1; });
+  eventually([&] { return decider_.asked == 1; });
   drain();
-  decider.answer_all();
+  decider_.answer_all();
   ASSERT_TRUE(hear_end_of(stream));
-  EXPECT_EQ(client.heard(stream).code(), 0);
-  EXPECT_EQ(client.goaway(), NGHTTP2_NO_ERROR);
+  EXPECT_EQ(caller_.heard(stream).code(), 0);
+  EXPECT_EQ(caller_.goaway(), NGHTTP2_NO_ERROR);
   EXPECT_FALSE(hear_end_of(-1));  // the connection is closed
 }
 

@@ -17,12 +17,12 @@ using envoy::service::ratelimit::v3::RateLimitResponse;
 using testing::ElementsAre;
 using testing::SizeIs;
 
-RateLimitRequest request_of(const std::string& key, const std::string& value) {
+RateLimitRequest request_of(const std::string& key, std::string_view value) {
   RateLimitRequest request;
   request.set_domain("edge");
   auto& entry = *request.add_descriptors()->add_entries();
   entry.set_key(key);
-  entry.set_value(value);
+  entry.set_value(std::string(value));
   return request;
 }
 
@@ -31,13 +31,13 @@ RateLimitRequest request_of(const std::string& key, const std::string& value) {
 class RateLimitRead : public testing::Test {
  protected:
   Expected<RateLimitAsk, Status> read(const RateLimitRequest& request) {
-    bytes = request.SerializeAsString();
-    return reader.read(bytes, {});
+    bytes_ = request.SerializeAsString();
+    return reader_.read(bytes_, {});
   }
   Status fault(const RateLimitRequest& request) { return read(request).error(); }
 
-  RateLimitReader reader;
-  std::string bytes;
+  RateLimitReader reader_;
+  std::string bytes_;
 };
 
 TEST_F(RateLimitRead, HasAllThatARequestSays) {
@@ -148,19 +148,19 @@ TEST_F(RateLimitRead, RefusesWhatIsNoMessage) {
       std::string(300, '\x13'),  // groups in groups
   };
   for (const std::string& message : bad) {
-    const auto ask = reader.read(message, {});
+    const auto ask = reader_.read(message, {});
     ASSERT_FALSE(ask);
     EXPECT_EQ(ask.error(), (Status{Code::internal, "the message is no RateLimitRequest"}));
   }
 }
 
 TEST_F(RateLimitRead, PassesOverFieldsThatItDoesNotKnow) {
-  bytes = request_of("a", "b").SerializeAsString() +
-          "\xf2\x01\x03"
-          "new";
-  EXPECT_TRUE(reader.read(bytes, {}));
-  bytes += std::string("\xf2\x01\xc0\x84\x3d", 5) + std::string(1'000'000, 'x');
-  EXPECT_TRUE(reader.read(bytes, {}));
+  bytes_ = request_of("a", "b").SerializeAsString() +
+           "\xf2\x01\x03"
+           "new";
+  EXPECT_TRUE(reader_.read(bytes_, {}));
+  bytes_ += std::string("\xf2\x01\xc0\x84\x3d", 5) + std::string(1'000'000, 'x');
+  EXPECT_TRUE(reader_.read(bytes_, {}));
 }
 
 TEST_F(RateLimitRead, GivesBackWhatAHugeListTook) {
@@ -168,7 +168,7 @@ TEST_F(RateLimitRead, GivesBackWhatAHugeListTook) {
       "\x0a\x01"
       "d";
   for (int count = 0; count < 32'000; ++count) huge += std::string("\x12\0", 2);
-  EXPECT_FALSE(reader.read(huge, {}));
+  EXPECT_FALSE(reader_.read(huge, {}));
   const RateLimitRequest small = request_of("a", "b");
   for (int time = 0; time < 3; ++time) EXPECT_TRUE(read(small));
 }
@@ -203,11 +203,11 @@ class RateLimitCalls : public GrpcFixture {
 
   /// From now on a later decision is what a call gets.
   void keep() {
-    serve_rate_limits_by(services, keeping);
+    serve_rate_limits_by(services, keeping_);
     begin();
   }
 
-  KeepingDecider keeping;
+  KeepingDecider keeping_;
 };
 
 TEST_F(RateLimitCalls, AreAnsweredForEachDescriptorInItsPlace) {
@@ -259,8 +259,8 @@ TEST_F(RateLimitCalls, CarryAllThatAnAnswerHas) {
   request.add_descriptors();
   const std::int32_t stream = client->call(call_header(path), framed(request.SerializeAsString()));
   converse(*client, *dialogue);
-  ASSERT_THAT(keeping.replies, SizeIs(1));
-  keeping.replies[0].post(std::move(answer));
+  ASSERT_THAT(keeping_.replies, SizeIs(1));
+  keeping_.replies[0].post(std::move(answer));
   carrier->run_posted();
   converse(*client, *dialogue);
   const RateLimitResponse response = response_of(client->heard(stream));
@@ -285,7 +285,7 @@ TEST_F(RateLimitCalls, ForgetTheAnswerBefore) {
     const std::int32_t stream =
         client->call(call_header(path), framed(request_of("a", "1").SerializeAsString()));
     converse(*client, *dialogue);
-    keeping.replies.back().answer(answer);
+    keeping_.replies.back().answer(answer);
     converse(*client, *dialogue);
     return response_of(client->heard(stream));
   };
@@ -300,7 +300,7 @@ TEST_F(RateLimitCalls, AnsweredOnOtherDescriptorsFail) {
   const std::int32_t stream =
       client->call(call_header(path), framed(request_of("a", "1").SerializeAsString()));
   converse(*client, *dialogue);
-  keeping.replies[0].answer({});
+  keeping_.replies[0].answer({});
   converse(*client, *dialogue);
   EXPECT_EQ(client->heard(stream).code(), 13);
 }
@@ -310,7 +310,7 @@ TEST_F(RateLimitCalls, MayFailLater) {
   const std::int32_t stream =
       client->call(call_header(path), framed(request_of("a", "1").SerializeAsString()));
   converse(*client, *dialogue);
-  keeping.replies[0].post_failure({Code::unknown, "the store is gone"});
+  keeping_.replies[0].post_failure({Code::unknown, "the store is gone"});
   carrier->run_posted();
   converse(*client, *dialogue);
   EXPECT_EQ(client->heard(stream).message(), "the store is gone");
