@@ -19,6 +19,7 @@
 #include "redis/secret_file.hpp"
 #include "redis/trouble.hpp"
 #include "server/event_loop.hpp"
+#include "server/gateway/json_api.hpp"
 #include "server/gateway/rule_keeper.hpp"
 #include "server/gateway/rule_metrics.hpp"
 #include "server/gateway/worker_grpc.hpp"
@@ -117,6 +118,7 @@ struct Server::State {
       worker.speak(Speaks::http, http.back()->maker());
       grpc.push_back(std::make_unique<WorkerGrpc>(worker, health));
       worker.speak(Speaks::grpc, grpc.back()->maker());
+      add_json_api(http.back()->router(), grpc.back()->services());
     }
   }
 

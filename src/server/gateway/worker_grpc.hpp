@@ -17,6 +17,8 @@ class WorkerGrpc {
   WorkerGrpc(const WorkerGrpc&) = delete;
   WorkerGrpc& operator=(const WorkerGrpc&) = delete;
 
+  const grpc::Services& services() const noexcept { return services_; }
+
   /// What the worker makes its gRPC connections with.
   DialogueMaker maker();
 

@@ -15,6 +15,9 @@ class WorkerHttp {
   WorkerHttp(const WorkerHttp&) = delete;
   WorkerHttp& operator=(const WorkerHttp&) = delete;
 
+  /// For who adds paths, before there are connections.
+  Router& router() noexcept { return front_.router; }
+
   /// What the worker makes its HTTP connections with.
   DialogueMaker maker();
 
