@@ -30,7 +30,7 @@ def resolved(schema):
 class OpenApi(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.weir = Weir()
+        cls.weir = Weir("--rate", "1M/1s per ip")
         cls.addClassCleanup(cls.weir.stop)
 
     def ask(self, method, target, body=None):
@@ -56,6 +56,8 @@ class OpenApi(unittest.TestCase):
 
     def check_answer(self, operation, answer, content):
         said = operation["responses"][str(answer.status)]
+        if "content" not in said:
+            return self.assertEqual(content, b"")
         kind = answer.headers.get_content_type()
         self.assertIn(kind, said["content"])
         if kind.endswith("json"):
@@ -69,7 +71,8 @@ class OpenApi(unittest.TestCase):
             for method, operation in operations.items():
                 with self.subTest(f"{method} {path}"):
                     query = urllib.parse.urlencode({
-                        each["name"]: each["example"] for each in operation.get("parameters", ())})
+                        each["name"]: each["example"] for each in operation.get("parameters", ())
+                        if each["in"] == "query"})
                     body = operation.get("requestBody", {"content": {}})["content"]
                     example = body.get("application/json", {}).get("example")
                     answer, content = self.ask(method, path + ("?" + query if query else ""),
