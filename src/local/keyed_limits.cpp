@@ -9,6 +9,7 @@
 
 #include "weir/local/locked.hpp"
 #include "weir/local/overrides.hpp"
+#include "weir/local/refuse_dates.hpp"
 
 namespace weir {
 namespace {
@@ -48,6 +49,7 @@ const Rule* KeyedLimits::make(const Limit& limit) {
   if (!limit.starts_full()) {
     throw std::invalid_argument("limit: a key must start full, so 'initial' is for one limiter");
   }
+  refuse_dates(limit);
   auto rule = std::make_unique<Rule>(Rule{store_->next_id(), limit.text(), limit, false});
   if (!rules_.empty()) rule->family = rules_.front()->family;
   rules_.push_back(std::move(rule));

@@ -95,8 +95,7 @@ TEST_P(AnyLimitUnderOtherNumbers, HasNeverMoreLeftForBeingChangedBack) {
 INSTANTIATE_TEST_SUITE_P(Of, AnyLimitUnderOtherNumbers,
                          testing::Values("#/1h", "fixed-window #/1h", "sliding-window #/1h",
                                          "sliding-log #/1h", "#/1h block 1s",
-                                         "calendar-window #/year", "#/1h & sliding-log #/2h",
-                                         "5000/1h & fixed-window #/1h"));
+                                         "#/1h & sliding-log #/2h", "5000/1h & fixed-window #/1h"));
 
 TEST(SeveralLimitsUnderOtherNumbers, KeepWhatEachHasLeft) {
   for (const Inherit how : mints_nothing) {

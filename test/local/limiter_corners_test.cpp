@@ -13,6 +13,12 @@ using namespace std::chrono_literals;
 template <typename Keeper>
 using Manual = BasicLimiter<Keeper, ManualClock>;
 
+TEST(LimiterCorners, ALimitThatGoesByDatesIsRefusedForTheSteadyClockKnowsNone) {
+  EXPECT_THROW(BasicLimiter<LimitState>::of("calendar-window 1/month"), std::invalid_argument);
+  EXPECT_THROW(BasicLimiter<LimitState>::of("5/s & calendar-window 1/day"), std::invalid_argument);
+  EXPECT_NO_THROW(BasicLimiter<LimitState>::of("5/s & fixed-window 9/1d"));
+}
+
 TEST(LimiterCorners, ANegativeCostIsImpossibleAndMintsNothing) {
   ManualTime time(SteadyInstant{1h});
   Manual<AtomicWord> word({.count = 1, .period = 1h, .burst = 2}, ManualClock(time));

@@ -40,6 +40,28 @@ TEST(Rules, AreNamedInTheOrderInWhichTheyWereAdded) {
   EXPECT_EQ(rules.size(), 4u);  // with CL.THROTTLE's
 }
 
+TEST(Rules, OfOneNameFollowEachOtherUnderOtherLimits) {
+  Rules rules;
+  const Limit five = Limit::of("5/1m");
+  const Limit six = Limit::of("6/1m");
+  const Rule* first = rules.follow("shop/login", five).value();
+  EXPECT_EQ(rules.follow("shop/login", five).value(), first);
+  const Rule* second = rules.follow("shop/login", six).value();
+  EXPECT_NE(second, first);
+  EXPECT_EQ(second->family, first->family);
+  EXPECT_EQ(second->name, "shop/login");
+  EXPECT_EQ(rules.find("@shop/login").value(), second);
+  EXPECT_EQ(rules.follow("shop/login", five).value(), first) << "its states are there";
+  EXPECT_EQ(rules.find("@shop/login").value(), first);
+  EXPECT_NE(rules.follow("shop/other", five).value()->family, first->family);
+  EXPECT_TRUE(rules.named().empty()) << "these are not the operator's names";
+}
+
+TEST(Rules, NamesThatFollowAreNoLongerThanAStoreCanBear) {
+  Rules rules;
+  EXPECT_FALSE(rules.follow(std::string(2049, 'x'), Limit::of("5/1m")));
+}
+
 TEST(Rules, NameNoTwoLimitsAlike) {
   Rules rules;
   ASSERT_TRUE(rules.add({"login", "5/1m"}));

@@ -14,6 +14,7 @@
 #include "weir/local/clocks.hpp"
 #include "weir/local/limiter_pass.hpp"
 #include "weir/local/locked.hpp"
+#include "weir/local/refuse_dates.hpp"
 #include "weir/local/reservation.hpp"
 #include "weir/local/sleeper.hpp"
 
@@ -191,7 +192,10 @@ class LimitState : public LockedState<Limit::Machine> {
   using LockedState::LockedState;
   using Settings = Limit;
 
-  static Expected<Config, ConfigError> configure(const Limit& limit) { return limit.config(); }
+  static Expected<Config, ConfigError> configure(const Limit& limit) {
+    refuse_dates(limit);
+    return limit.config();
+  }
   static Limit::State first(const Limit& limit, const Config&, SteadyInstant now) {
     return limit.first_state(ticks(now));
   }
