@@ -51,8 +51,8 @@ secrets again. SIGTERM or Ctrl-C answers what has arrived and ends.
 Exit codes: 0 stopped when asked; 2 bad usage, input, address or file.
 )";
 
-constexpr const char* max_memory_help = "for states, as 512M; above it, new keys share states";
-constexpr const char* snapshot_every_help = "how often --snapshot is written (1m); also at the end";
+constexpr const char* max_memory_help = "for states; then new keys share them";
+constexpr const char* snapshot_every_help = "how often --snapshot is written (1m)";
 
 struct Settings {
   std::vector<std::string> resp;

@@ -4,6 +4,7 @@
 #include <mutex>
 
 #include "redis/scripts.hpp"
+#include "redis/told_limit.hpp"
 
 namespace weir::redis {
 namespace {
@@ -34,18 +35,27 @@ StoreLimit LimitBook::of(const Subject& subject) {
   const Limit& limit = subject.rule->limit;
   if (subject.config != nullptr) {
     const Limit::Machine::Config& config = *subject.config;
-    return {config_text(config),  machine_letter(config),
-            limit.terms().size(), Limit::Machine::capacity(config),
-            denials_hold(limit),  false};
+    return {config_text(config),
+            machine_letter(config),
+            limit.terms().size(),
+            Limit::Machine::capacity(config),
+            denials_hold(limit),
+            false,
+            true};
   }
   {
     const std::shared_lock lock(mutex_);
     const auto known = known_.find(subject.rule->id);
     if (known != known_.end()) return known->second;
   }
-  StoreLimit made{config_text(limit),   machine_letter(limit),
-                  limit.terms().size(), Limit::Machine::capacity(limit.config()),
-                  denials_hold(limit),  leasable(limit)};
+  StoreLimit made{config_text(limit),
+                  machine_letter(limit),
+                  limit.terms().size(),
+                  Limit::Machine::capacity(limit.config()),
+                  denials_hold(limit),
+                  leasable(limit),
+                  false};
+  made.by_module = made.text && read_told_limit(*made.text).has_value();
   const std::unique_lock lock(mutex_);
   if (known_.size() == most_known) known_.clear();
   known_.emplace(subject.rule->id, made);

@@ -22,7 +22,8 @@ struct StoreLimit {
   /// Whether a denial holds until its ready_at if nothing is given back, and changes no state: not
   /// where places become free all the time, or a refusal brings a penalty.
   bool denials_hold;
-  bool leasable;  ///< see Leases
+  bool leasable;   ///< see Leases
+  bool by_module;  ///< the module reads its text; it knows no time zones
 };
 
 /// The patience that counts of a request: the limit's own at the most, and of a script's slack.

@@ -79,6 +79,7 @@ class RemoteTable::Body : public std::enable_shared_from_this<Body> {
       if (!limit.text) return without_store(*asked, unstorable(subject, limit));
       call.letter = call.keys.empty() || call.letter == limit.letter ? limit.letter : 'm';
       call.capacity = std::max(call.capacity, limit.capacity);
+      call.by_scripts_alone = call.by_scripts_alone || !limit.by_module;
       call.keys.push_back(key_in_store(subject));
       call.arguments.push_back(*limit.text);
       // All that is above the capacity is impossible, and scripts know no number above 2^53.
@@ -108,6 +109,7 @@ class RemoteTable::Body : public std::enable_shared_from_this<Body> {
     ScriptCaller::Call call{.verb = gift.verb,
                             .letter = limit.letter,
                             .capacity = limit.capacity,
+                            .by_scripts_alone = !limit.by_module,
                             .keys = {key_in_store(subject)},
                             .arguments = std::move(gift.arguments),
                             .deadline_at = steady_() + policy_.deadline};

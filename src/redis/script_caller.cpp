@@ -82,7 +82,7 @@ class ScriptCaller::Body : public std::enable_shared_from_this<Body> {
 
   bool by_module(const ScriptCaller::Call& call) {
     const bool large_log = call.letter == 'o' && call.capacity > most_entries_by_module;
-    if (large_log || module_command(call.verb).empty()) return false;
+    if (large_log || call.by_scripts_alone || module_command(call.verb).empty()) return false;
     if (!store_.has_module(call.keys.front())) return false;
     const SteadyInstant refused_at = module_refused_at(call);
     return refused_at == SteadyInstant{} || now_() - refused_at >= module_retry_after;

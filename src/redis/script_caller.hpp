@@ -42,8 +42,9 @@ class ScriptCaller {
 
   struct Call {
     ScriptVerb verb = ScriptVerb::take;
-    char letter = 'm';  ///< of the limits' machine, m where they differ
-    Cost capacity = 0;  ///< of the largest limit
+    char letter = 'm';              ///< of the limits' machine, m where they differ
+    Cost capacity = 0;              ///< of the largest limit
+    bool by_scripts_alone = false;  ///< a limit that the module does not know is among them
     std::vector<std::string> keys{};
     std::vector<std::string> arguments{};
     SteadyInstant deadline_at{};

@@ -112,10 +112,10 @@ class TheProgram(unittest.TestCase):
 
     def test_help_of_the_limits_names_what_serve_takes(self):
         lines = run("serve", "--help-limits").stdout.decode().splitlines()
-        self.assertLessEqual(len(lines), 30)
+        self.assertLessEqual(len(lines), 32)
         self.assertLessEqual(max(map(len, lines)), 80)
         options = [line.split()[0] for line in lines if line.startswith("  --")]
-        self.assertEqual(len(options), 19)
+        self.assertEqual(len(options), 21)
         for option in options:
             self.assertIn(f"weir: {option}", run("serve", option, "0").stderr.decode())
 

@@ -76,11 +76,19 @@ TEST_F(AccessLimitTest, OfSeveralTermsOnlyTheTimeIsTold) {
 }
 
 TEST_F(AccessLimitTest, AWindowOfTheCalendarHasNoLengthToTell) {
-  const auto declared = limits({{.path = "/reply", .limit = "calendar-window 1/month"}});
-  EXPECT_FALSE(declared.decide(alice_replies));
+  const auto in_a_store = [](std::string_view) -> Take {
+    return [](std::string_view) -> Taken { return {.retry_after = std::chrono::hours(9)}; };
+  };
+  const auto declared =
+      AccessLimits::of({{.path = "/reply", .limit = "calendar-window 1/month"}}, in_a_store);
   const auto refused = declared.decide(alice_replies);
   ASSERT_TRUE(refused);
   EXPECT_EQ(field(refused->reply, "RateLimit-Policy"), R"("any /reply";q=1)");
+}
+
+TEST_F(AccessLimitTest, AWindowOfTheCalendarIsRefusedWhereThisProcessKeepsTheCounts) {
+  EXPECT_THROW(limits({{.path = "/reply", .limit = "calendar-window 1/month"}}),
+               std::invalid_argument);
 }
 
 TEST_F(AccessLimitTest, AHandlerWithoutADeclarationIsLetThroughAndCountsNothing) {

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "redis/told_limit.hpp"
 #include "test/module/fake_server.hpp"
 #include "test/redis/script_store.hpp"
 
@@ -33,10 +34,17 @@ inline std::int64_t kept_for_ms_by_module(Instant now, Instant fresh_at) {
          now.time_since_epoch().count() / 1'000;
 }
 
+/// Whether the module reads the limit's words.
+inline bool knows(const Limit& limit) {
+  const auto text = redis::config_text(limit);
+  return text && redis::read_told_limit(*text).has_value();
+}
+
 /// In the server of this process.
 class FakeFunctionStore : public redis::ScriptStore {
  public:
   std::string name() const override { return "the module's functions"; }
+  bool keeps(const Limit& limit) const override { return knows(limit); }
   void set_time(Instant now) override {
     now_ = now;
     server_.set_time(now);

@@ -167,6 +167,7 @@ class RedisFunctions : public redis::RedisStore {
   explicit RedisFunctions(Of of) : RedisStore(redis::Loaded::library, with_module()), of_(of) {}
 
   std::string name() const override { return "the module's functions in Redis"; }
+  bool keeps(const Limit& limit) const override { return knows(limit); }
   redis::ScriptReply call(const redis::ScriptCall& call) override {
     by_module_ = of_ == Of::module_alone || !by_module_;
     if (!by_module_) return RedisStore::call(call);

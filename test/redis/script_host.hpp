@@ -40,7 +40,7 @@ class ScriptHost : public host::Host {
   explicit ScriptHost(ScriptStore& store) : store_(store) {}
 
   std::string name() const override { return store_.name(); }
-  bool keeps(const Limit& limit) const override { return config_text(limit).has_value(); }
+  bool keeps(const Limit& limit) const override { return store_.keeps(limit); }
   Turn turn() const override { return Turn::joint; }
 
   Decision take(const host::Subject& subject, const Request& request, std::size_t ticket) override {

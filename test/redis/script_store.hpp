@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "redis/limit_config.hpp"
 #include "redis/scripts.hpp"
 #include "weir/vocabulary.hpp"
 
@@ -32,6 +33,7 @@ class ScriptStore {
   virtual ~ScriptStore() = default;
 
   virtual std::string name() const = 0;
+  virtual bool keeps(const Limit& limit) const { return config_text(limit).has_value(); }
   virtual void set_time(Instant now) = 0;
   virtual ScriptReply call(const ScriptCall& call) = 0;
   virtual std::optional<std::string> get(std::string_view key) = 0;

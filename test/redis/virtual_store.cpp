@@ -10,7 +10,7 @@ namespace {
 constexpr std::array verbs{ScriptVerb::take,   ScriptVerb::peek,    ScriptVerb::cancel,
                            ScriptVerb::refund, ScriptVerb::release, ScriptVerb::renew,
                            ScriptVerb::share};
-constexpr std::string_view letters = "tlfwocm";
+constexpr std::string_view letters = "tlfwockm";
 
 struct Script {
   ScriptVerb verb;
