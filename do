@@ -18,6 +18,8 @@ package_packages=(dpkg-dev file gzip xz-utils lintian)
 slow_test_packages=(debootstrap systemd-container doxygen)  # and those above
 # Whose packaged clients are tested: the command that is needed, and what brings it if nothing has.
 client_tools=(node:nodejs npm:npm go:golang-go javac:default-jdk-headless mvn:maven)
+# Before which weir is tested.
+proxy_tools=(nginx:nginx-light haproxy:haproxy caddy:caddy)
 # Whose limiters are compared with ours. Debian 12's go and cargo are too old for those of today.
 peer_tools=(javac:default-jdk-headless mvn:maven)
 docs_packages=(doxygen python3)
@@ -59,7 +61,7 @@ as_root() {
   if [[ $EUID == 0 ]]; then "$@"; else sudo "$@"; fi
 }
 
-# The redis-server package starts a server and has it start at boot; the tests start their own.
+# Some packages start a server and have it start at boot; the tests start their own.
 install_without_services() {
   local policy=/usr/sbin/policy-rc.d status=0
   if [[ -e $policy ]]; then
@@ -71,9 +73,12 @@ install_without_services() {
   as_root env DEBIAN_FRONTEND=noninteractive \
     apt-get install --yes --quiet --no-install-recommends "$@" || status=$?
   if [[ -n $policy ]]; then as_root rm -f "$policy"; fi
-  if [[ " $* " == *" redis-server "* && -d /run/systemd/system ]]; then
-    as_root systemctl disable --now --quiet redis-server || true
-  fi
+  local package
+  for package in redis-server nginx-light haproxy caddy; do
+    if [[ " $* " == *" $package "* && -d /run/systemd/system ]]; then
+      as_root systemctl disable --now --quiet "${package%-light}" || true
+    fi
+  done
   return "$status"
 }
 
@@ -193,6 +198,7 @@ test_change() {
   esac
   need "${build_packages[@]}" "${test_packages[@]}" "${bench_packages[@]}"
   need_tools 'the tests' "${client_tools[@]}"
+  need_tools 'the tests' "${proxy_tools[@]}"
 
   configure release -DWEIR_BUILD_TESTS=ON -DWEIR_BUILD_BENCH=ON
   stage 'build release' compile release

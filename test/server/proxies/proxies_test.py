@@ -1,0 +1,277 @@
+"""Do the recipes of examples/proxies hold before real proxies: proxies_test.py Nginx|Caddy|Haproxy
+
+Each recipe is run as it is written but for its ports.
+"""
+
+import collections
+import contextlib
+import http.client
+import http.server
+import json
+import os
+import pathlib
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import unittest
+
+HERE = pathlib.Path(__file__).resolve()
+RECIPES = HERE.parents[3] / "examples" / "proxies"
+sys.path.append(str(HERE.parents[1] / "clients"))
+from weir_process import Weir  # noqa: E402
+
+Answer = collections.namedtuple("Answer", "status fields body")
+
+
+def free_ports(count):
+    with contextlib.ExitStack() as held:
+        sockets = [held.enter_context(socket.socket()) for _ in range(count)]
+        for each in sockets:
+            each.bind(("127.0.0.1", 0))
+        return [each.getsockname()[1] for each in sockets]
+
+
+class Guarded(http.server.BaseHTTPRequestHandler):
+    """What stands behind the proxy: 403 of its own at /own403, else 200."""
+
+    protocol_version = "HTTP/1.1"
+
+    def do_GET(self):
+        sent = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        body = b"its own" if self.path == "/own403" else sent or b"guarded"
+        self.send_response(403 if self.path == "/own403" else 200)
+        self.send_header("Content-Length", str(len(body)))
+        self.send_header("X-Seen", self.path)
+        self.end_headers()
+        self.wfile.write(body)
+
+    do_POST = do_GET
+
+    def handle(self):
+        with contextlib.suppress(ConnectionResetError):  # how HAProxy ends an idle connection
+            super().handle()
+
+    def log_message(self, *_):
+        pass
+
+
+class Recipe:
+    """The facts that hold for each proxy."""
+
+    binary = ""
+    folder = ""
+    decodes = ("/login", "/%6cogin", "/login?next=/")  # one path, as clients may write it
+
+    def setUp(self):
+        self.scratch = pathlib.Path(self.enter(tempfile.TemporaryDirectory()))
+        os.chmod(self.scratch, 0o755)  # nginx gives up root's rights
+        self.guarded = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Guarded)
+        threading.Thread(target=self.guarded.serve_forever, daemon=True).start()
+        self.addCleanup(self.guarded.server_close)
+        self.addCleanup(self.guarded.shutdown)
+        self.weir = self.enter(Weir("--rules", str(RECIPES / "rules.yaml")))
+        self.start_proxy()
+
+    def enter(self, context):
+        entered = context.__enter__()
+        self.addCleanup(context.__exit__, None, None, None)
+        return entered
+
+    def start_proxy(self):
+        self.port, away = free_ports(2)
+        ports = {8080: self.port, 7380: self.weir.ports["http"], 7389: away,
+                 9000: self.guarded.server_port}
+        for path in (RECIPES / self.folder).iterdir():
+            text = path.read_text()
+            for written, real in ports.items():
+                text = text.replace(f"127.0.0.1:{written}", f"127.0.0.1:{real}")
+            (self.scratch / path.name).write_text(self.changed(text))
+        self.log = self.enter(open(self.scratch / "log", "w+"))
+        proxy = subprocess.Popen(self.command(), cwd=self.scratch, stdout=self.log,
+                                 stderr=self.log, env=dict(os.environ, HOME=str(self.scratch)))
+        self.addCleanup(proxy.wait, 20)
+        self.addCleanup(proxy.terminate)
+        deadline = time.monotonic() + 20
+        while True:
+            with contextlib.suppress(OSError), \
+                    socket.create_connection(("127.0.0.1", self.port), 1):
+                return
+            self.assertIsNone(proxy.poll(), self.said())
+            self.assertLess(time.monotonic(), deadline, self.said())
+            time.sleep(0.02)
+
+    def changed(self, text):
+        return text
+
+    def said(self):
+        return (self.scratch / "log").read_text()
+
+    def ask(self, path="/", method="GET", body=None, **fields):
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=10)
+        with contextlib.closing(connection):
+            connection.request(method, path, body, headers={
+                name.replace("_", "-"): value for name, value in fields.items()})
+            answer = connection.getresponse()
+            return Answer(answer.status, answer.headers, answer.read())
+
+    def spend_login(self):
+        for left in (4, 3, 2, 1, 0):
+            answer = self.ask("/login", "POST")
+            self.assertEqual(answer.status, 200, self.said())
+            self.assertIn(f'"login";r={left}', answer.fields["RateLimit"])
+
+    def test_what_is_allowed_passes_and_tells_how_it_stands(self):
+        answer = self.ask("/a?b=c")
+        self.assertEqual((answer.status, answer.body), (200, b"guarded"), self.said())
+        self.assertEqual(answer.fields.get_all("X-Seen"), ["/a?b=c"])
+        self.assertEqual(answer.fields.get_all("RateLimit-Policy"), ['"per-ip";q=50;w=1'])
+        self.assertEqual(len(answer.fields.get_all("RateLimit")), 1)
+        self.assertIn('"per-ip";r=99', answer.fields["RateLimit"])
+        self.assertNotIn("Retry-After", answer.fields)
+
+    def test_what_is_refused_is_a_429_that_says_when_to_come_again(self):
+        self.spend_login()
+        answer = self.ask("/login", "POST")
+        self.assertEqual(answer.status, 429, self.said())
+        self.assertGreaterEqual(int(answer.fields["Retry-After"]), 1)
+        self.assertIn('"login";r=0', answer.fields["RateLimit"])
+        self.assertIn('"login";q=5;w=60', answer.fields["RateLimit-Policy"])
+        for name in ("RateLimit", "RateLimit-Policy", "Retry-After", "Cache-Control"):
+            self.assertEqual(len(answer.fields.get_all(name)), 1, name)
+        self.assertEqual(answer.fields["Content-Type"], "application/problem+json")
+        problem = json.loads(answer.body)
+        self.assertEqual((problem["status"], problem["title"]), (429, "Too many requests"))
+        self.assertEqual(self.ask("/login").status, 200)  # the rule is for POST
+
+    def test_a_403_of_what_is_guarded_passes_untouched(self):
+        answer = self.ask("/own403")
+        self.assertEqual((answer.status, answer.body), (403, b"its own"), self.said())
+        self.assertNotIn("Retry-After", answer.fields)
+        self.assertIn('"per-ip";r=99', answer.fields["RateLimit"])
+
+    def test_what_a_client_says_of_itself_changes_nothing(self):
+        self.spend_login()
+        for forged in ({"X_Forwarded_For": "192.0.2.1"}, {"X_Forwarded_Uri": "/other"},
+                       {"X_Forwarded_Method": "GET"}, {"Forwarded": "for=192.0.2.1"},
+                       {"X_Forwarded_Host": "other"}, {"X_Real_IP": "192.0.2.1"}):
+            self.assertEqual(self.ask("/login", "POST", **forged).status, 429, forged)
+        for query in ("?domain=other", "?deny=403", "?x"):  # which /v1/forward would heed
+            self.assertEqual(self.ask("/login" + query, "POST").status, 429, query)
+        answer = self.ask("/", RateLimit='"forged";r=1', Cookie="c" * 5000, X_Other="o" * 5000)
+        self.assertEqual(answer.status, 200)
+        self.assertNotIn("forged", answer.fields["RateLimit"])
+
+    def test_a_path_written_otherwise_is_the_same_path(self):
+        self.spend_login()
+        for path in self.decodes:
+            self.assertEqual(self.ask(path, "POST").status, 429, path)
+
+    def test_what_weir_cannot_read_opens_the_gate_for_nobody(self):
+        self.spend_login()
+        for path, fields in (("/x%0d%0aX-Forwarded-For:%20192.0.2.1", {}), ("/" + "a" * 7000, {}),
+                             ("/" + "a" * 9000, {}), ("/login", {"X_Long": "x" * 9000})):
+            self.assertIn(self.ask(path, "POST", **fields).status,
+                          (200, 400, 414, 429, 431, 500, 502), path[:40])
+            self.assertEqual(self.ask("/login", "POST").status, 429, path[:40])
+
+    def test_a_body_goes_to_what_is_guarded_and_not_to_weir(self):
+        body = b"body " * 50_000  # more than weir would read
+        answer = self.ask("/", "POST", body)
+        self.assertEqual((answer.status, answer.body), (200, body), self.said())
+
+    def test_weir_is_asked_over_connections_that_are_kept(self):
+        for _ in range(30):
+            self.assertEqual(self.ask().status, 200, self.said())
+        counted = ('weir_rule_decisions_total{domain="default",rule="per-ip",result="allowed",'
+                   'source="store"}')
+        self.assertEqual(self.weir.metric(counted), 30)
+        kept = self.weir.metric('weir_connections{protocol="http"}')
+        self.assertGreaterEqual(kept, 1)
+        self.assertLessEqual(kept, 16)
+
+    def test_many_at_once_are_counted_each(self):
+        statuses = collections.Counter()
+
+        def ask():
+            for _ in range(5):
+                statuses[self.ask("/login", "POST").status] += 1
+
+        threads = [threading.Thread(target=ask) for _ in range(8)]
+        for each in threads:
+            each.start()
+        for each in threads:
+            each.join()
+        self.assertEqual(statuses, {200: 5, 429: 35}, self.said())
+
+    def test_it_fails_open_while_weir_is_gone(self):
+        self.spend_login()
+        self.assertEqual(self.weir.stop(), 0)
+        began = time.monotonic()
+        for _ in range(5):
+            answer = self.ask("/login", "POST", RateLimit='"forged";r=1')
+            self.assertEqual((answer.status, answer.body), (200, b"guarded"), self.said())
+            for name in ("RateLimit", "RateLimit-Policy", "Retry-After"):
+                self.assertIsNone(answer.fields[name])
+        self.assertLess(time.monotonic() - began, 5)
+
+    def test_it_fails_open_while_weir_hangs_and_limits_again_after(self):
+        self.spend_login()
+        self.weir.process.send_signal(signal.SIGSTOP)
+        try:
+            began = time.monotonic()
+            self.assertEqual(self.ask("/login", "POST").status, 200, self.said())
+            self.assertLess(time.monotonic() - began, 2)
+        finally:
+            self.weir.process.send_signal(signal.SIGCONT)
+        self.weir.eventually(lambda: self.ask("/login", "POST").status == 429)
+
+
+class Nginx(Recipe, unittest.TestCase):
+    binary, folder = "/usr/sbin/nginx", "nginx"
+    decodes = Recipe.decodes + ("//login", "/a/../login", "/./login")
+
+    def command(self):
+        return [self.binary, "-e", "stderr", "-p", str(self.scratch), "-c",
+                str(self.scratch / "nginx.conf")]
+
+
+class NginxClosed(Nginx):
+    """Without the line that the recipe names for it."""
+
+    def changed(self, text):
+        line = "      error_page 502 504 = @weir_is_away;\n"
+        self.assertIn(line, text)
+        return text.replace(line, "")
+
+    def test_it_fails_open_while_weir_is_gone(self):
+        self.weir.stop()
+        self.assertEqual(self.ask("/").status, 500)
+
+    test_it_fails_open_while_weir_hangs_and_limits_again_after = None
+
+
+class Caddy(Recipe, unittest.TestCase):
+    binary, folder = "/usr/bin/caddy", "caddy"
+
+    def command(self):
+        return [self.binary, "run", "--config", "Caddyfile"]
+
+
+class Haproxy(Recipe, unittest.TestCase):
+    binary, folder = "/usr/sbin/haproxy", "haproxy"
+
+    def command(self):
+        return [self.binary, "-db", "-C", str(self.scratch), "-f", "haproxy.cfg"]
+
+
+if __name__ == "__main__":
+    proxy = globals()[sys.argv[1].split(".")[0]]
+    if proxy.binary and not shutil.which(proxy.binary):
+        print(f"{proxy.binary} is not installed: skipped")
+        sys.exit(77)
+    unittest.main(verbosity=2)
