@@ -3,7 +3,6 @@
     clients_test.py RLS_SERVER PROTO_FOLDER
 """
 
-import pathlib
 import re
 import shutil
 import signal
@@ -19,21 +18,11 @@ SERVER, PROTO = sys.argv[1:3]
 
 try:
     import grpc
-    from google.protobuf import descriptor_pb2, message_factory
+    from google.protobuf import descriptor_pb2
+    from proto_messages import messages_of
 except ImportError:
     print("python3-grpcio is not installed: skipped")
     sys.exit(0)
-
-
-def messages_of(folder: str):
-    """The classes of all messages, by full name; protoc writes the descriptors."""
-    files = [str(path.relative_to(folder)) for path in pathlib.Path(folder).rglob("*.proto")]
-    with tempfile.NamedTemporaryFile() as out:
-        subprocess.run(["protoc", f"--proto_path={folder}", f"--descriptor_set_out={out.name}",
-                        "--include_imports", *files], check=True)
-        described = descriptor_pb2.FileDescriptorSet.FromString(out.read())
-    return message_factory.GetMessages(described.file)
-
 
 MESSAGES = messages_of(PROTO)
 Request = MESSAGES["envoy.service.ratelimit.v3.RateLimitRequest"]

@@ -1,0 +1,188 @@
+"""Is weir the rate limit service that Envoy expects: rate_limit_service_test.py PROTO_FOLDER
+
+The files of envoyproxy/ratelimit, what its own integration test asks of them, and the recipe of
+examples/proxies/envoy, which no Envoy runs here.
+"""
+
+import itertools
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+HERE = pathlib.Path(__file__).resolve()
+RECIPE = HERE.parents[3] / "examples" / "proxies" / "envoy"
+sys.path += [str(HERE.parents[1] / "clients"), str(HERE.parents[1] / "grpc")]
+
+try:
+    import grpc
+    import yaml
+    from proto_messages import messages_of
+except ImportError as absent:
+    print(f"{absent.name} is not installed: skipped")
+    sys.exit(77)
+from weir_process import Weir  # noqa: E402
+
+RLS = "/envoy.service.ratelimit.v3.RateLimitService/ShouldRateLimit"
+MESSAGES = messages_of(sys.argv.pop(1))
+Request = MESSAGES["envoy.service.ratelimit.v3.RateLimitRequest"]
+Response = MESSAGES["envoy.service.ratelimit.v3.RateLimitResponse"]
+OK, OVER = 1, 2
+SECOND = 1
+
+BASIC = """
+domain: basic
+descriptors:
+  - key: key1
+    rate_limit: {unit: second, requests_per_unit: 50}
+"""
+ANOTHER = """
+domain: another
+descriptors:
+  - key: key2
+    rate_limit: {unit: minute, requests_per_unit: 20}
+  - key: key3
+    rate_limit: {unit: hour, requests_per_unit: 10}
+"""
+
+
+def request_of(domain, *descriptors):
+    """Each descriptor is a list of (key, value)."""
+    request = Request(domain=domain)
+    for entries in descriptors:
+        descriptor = request.descriptors.add()
+        for key, value in entries:
+            descriptor.entries.add(key=key, value=value)
+    return request
+
+
+class Asking(unittest.TestCase):
+    def serve(self, *arguments):
+        self.weir = Weir(*arguments)
+        self.addCleanup(self.weir.stop)
+        channel = grpc.insecure_channel(f"127.0.0.1:{self.weir.ports['grpc']}")
+        self.addCleanup(channel.close)
+        call = channel.unary_unary(RLS, request_serializer=Request.SerializeToString,
+                                   response_deserializer=Response.FromString)
+        self.ask = lambda *asked: call(request_of(*asked), timeout=10)
+
+
+class Service(Asking):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        for name, text in (("basic", BASIC), ("another", ANOTHER)):
+            (pathlib.Path(folder.name) / f"{name}.yaml").write_text(text)
+        self.serve("--rules", folder.name)
+
+    def in_one_window(self, calls):
+        """What calls(value) gives, of a value that is new, where no minute began meanwhile."""
+        for attempt in itertools.count():
+            minute = time.time() // 60
+            answers = calls(f"value-{attempt}")
+            if time.time() // 60 == minute:
+                return answers
+
+    def test_tells_the_limit_and_what_is_left(self):
+        answer = self.ask("basic", [("key1", "foo")])
+        self.assertEqual((answer.overall_code, len(answer.statuses)), (OK, 1))
+        status = answer.statuses[0]
+        self.assertEqual((status.code, status.limit_remaining), (OK, 49))
+        self.assertEqual((status.current_limit.requests_per_unit, status.current_limit.unit),
+                         (50, SECOND))
+
+    def test_counts_down_and_then_says_over(self):
+        answers = self.in_one_window(
+            lambda value: [self.ask("another", [("key2", value)]) for _ in range(25)])
+        self.assertEqual([(each.overall_code, each.statuses[0].limit_remaining)
+                          for each in answers],
+                         [(OK, left) for left in range(19, -1, -1)] + [(OVER, 0)] * 5)
+
+    def test_one_descriptor_over_is_over_and_the_other_counts_on(self):
+        answers = self.in_one_window(
+            lambda value: [self.ask("another", [("key2", value)], [("key3", value)])
+                           for _ in range(15)])
+        self.assertEqual([each.overall_code for each in answers], [OK] * 10 + [OVER] * 5)
+        self.assertEqual([(each.statuses[0].code, each.statuses[0].limit_remaining)
+                          for each in answers], [(OK, left) for left in range(19, 4, -1)])
+        self.assertEqual([each.statuses[1].code for each in answers], [OK] * 10 + [OVER] * 5)
+
+    def test_a_domain_that_nobody_knows_is_ok_without_a_limit(self):
+        answer = self.ask("foo", [("key1", "foo")])
+        self.assertEqual((answer.overall_code, len(answer.statuses)), (OK, 1))
+        self.assertFalse(answer.statuses[0].HasField("current_limit"))
+        self.assertEqual(answer.statuses[0].limit_remaining, 0)
+
+    def test_a_domain_and_descriptors_must_be_there(self):
+        for asked, words in ((("", [("key1", "foo")]), "rate limit domain must not be empty"),
+                             (("basic",), "rate limit descriptor list must not be empty")):
+            with self.assertRaises(grpc.RpcError) as raised:
+                self.ask(*asked)
+            self.assertEqual((raised.exception.code(), raised.exception.details()),
+                             (grpc.StatusCode.UNKNOWN, words))
+
+    @unittest.skipUnless(shutil.which("h2load"), "h2load is not installed")
+    def test_h2load_is_answered(self):
+        message = request_of("basic", [("key1", "foo")]).SerializeToString()
+        with tempfile.NamedTemporaryFile() as body:
+            body.write(b"\0" + len(message).to_bytes(4, "big") + message)
+            body.flush()
+            told = subprocess.run(
+                ["h2load", "-n", "20000", "-c", "10", "-m", "50", "-d", body.name,
+                 "-H", "content-type: application/grpc",
+                 f"http://127.0.0.1:{self.weir.ports['grpc']}{RLS}"],
+                capture_output=True, text=True, check=True).stdout
+        self.assertIn("20000 succeeded, 0 failed", told)
+
+
+class Recipe(Asking):
+    def setUp(self):
+        self.envoy = yaml.safe_load((RECIPE / "envoy.yaml").read_text())["static_resources"]
+        connections = self.envoy["listeners"][0]["filter_chains"][0]["filters"][0]["typed_config"]
+        self.routes = connections["route_config"]["virtual_hosts"][0]["routes"]
+        self.limit = connections["http_filters"][0]["typed_config"]
+
+    def descriptors(self, route, address):
+        """What Envoy would ask for a request that takes this route."""
+        made = {"remote_address": lambda _: ("remote_address", address),
+                "generic_key": lambda key: (key["descriptor_key"], key["descriptor_value"])}
+        return [[made[kind](of) for action in each["actions"] for kind, of in action.items()]
+                for each in route["route"]["rate_limits"]]
+
+    def test_its_names_and_ports_belong_together(self):
+        clusters = {each["name"]: each for each in self.envoy["clusters"]}
+        for route in self.routes:
+            self.assertIn(route["route"]["cluster"], clusters)
+        asked = clusters[self.limit["rate_limit_service"]["grpc_service"]["envoy_grpc"]
+                         ["cluster_name"]]
+        (options,) = asked["typed_extension_protocol_options"].values()
+        self.assertIn("http2_protocol_options", options["explicit_http_config"])
+        for name, port in (("weir", 7381), ("guarded", 9000)):
+            (ends,) = clusters[name]["load_assignment"]["endpoints"]
+            (end,) = ends["lb_endpoints"]
+            self.assertEqual(end["endpoint"]["address"]["socket_address"]["port_value"], port)
+            self.assertEqual(clusters[name]["load_assignment"]["cluster_name"], name)
+        self.assertIs(self.limit["failure_mode_deny"], False)
+        rules = yaml.safe_load((RECIPE / "rules.yaml").read_text())
+        self.assertEqual(self.limit["domain"], rules["domain"])
+
+    def test_what_it_asks_meets_the_rules(self):
+        self.serve("--rules", str(RECIPE / "rules.yaml"))
+        login, other = (self.descriptors(route, "192.0.2.1") for route in self.routes)
+        answer = self.ask("edge", *other)
+        self.assertEqual(
+            [each.current_limit.requests_per_unit for each in answer.statuses], [100])
+        answers = [self.ask("edge", *login) for _ in range(11)]
+        self.assertEqual(
+            [each.current_limit.requests_per_unit for each in answers[0].statuses], [100, 5])
+        # Eleven, for a minute may begin among them.
+        self.assertEqual(answers[-1].overall_code, OVER)
+        elsewhere = self.descriptors(self.routes[0], "192.0.2.2")
+        self.assertEqual(self.ask("edge", *elsewhere).overall_code, OK)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
