@@ -12,8 +12,8 @@ build_packages=(g++ cmake ninja-build ccache libboost1.81-dev libcli11-dev libsp
 bench_packages=(libbenchmark-dev nginx-light)
 test_packages=(libgtest-dev libgmock-dev librapidcheck-dev redis-server redis-tools libhiredis-dev
   libcpp-httplib-dev libgrpc++-dev protobuf-compiler-grpc liblua5.1-0-dev python3 python3-grpcio
-  python3-redis python3-venv python3-yaml nghttp2-client openssl clang-14 libclang-rt-14-dev curl
-  procps pkg-config zsh fish mandoc groff-base tzdata)
+  python3-jsonschema python3-redis python3-venv python3-yaml nghttp2-client openssl clang-14
+  libclang-rt-14-dev curl procps pkg-config zsh fish mandoc groff-base tzdata)
 package_packages=(dpkg-dev file gzip xz-utils lintian)
 slow_test_packages=(debootstrap systemd-container doxygen)  # and those above
 # Whose packaged clients are tested: the command that is needed, and what brings it if nothing has.

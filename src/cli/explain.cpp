@@ -1,35 +1,49 @@
 #include <algorithm>
+#include <filesystem>
 #include <memory>
 #include <ostream>
+#include <system_error>
 
 #include "cli/explanation.hpp"
 #include "cli/input.hpp"
+#include "cli/rule_explanation.hpp"
+#include "cli/rule_report.hpp"
 #include "cli/verbs.hpp"
+#include "gateway/rule_files.hpp"
 #include "weir/duration.hpp"
 #include "wire/json.hpp"
 
 namespace weir::cli {
 namespace {
 
-constexpr std::string_view help = R"(What a limit promises, in words and numbers.
+constexpr std::string_view help =
+    R"(What a limit promises, or which rules of a file a call meets.
 
 Examples:
   weir explain 5/1m burst 2
-  weir explain sliding-window 100/1s parts 20
   weir explain '10/s & 1000/1d' --json
+  weir explain rules.yaml --method POST --uri /login --ip 1.2.3.4
+  weir explain envoy.yaml tenant=t1 plan=gold
 
 Usage: weir explain LIMIT [--json]
+       weir explain FILE [OPTION...] [KEY=VALUE...]
 
-  --json  one JSON object: limit (the canonical text), terms, bound, sustained,
-          largest_state_bytes, starts_full
+  --json            one JSON object
+  --domain NAME     whose rules, where a folder has several
+  --method NAME     what the call says of itself, here and below
+  --uri PATH        without its query
+  --host NAME       as a client asks for
+  --ip ADDRESS      the client's
+  --user NAME       who it is
+  --header N=V      a header; may be repeated
 
-The bound is the most that can act within any window of a length, however calls
-come. What a LIMIT is: weir --help.
+KEY=VALUE are a descriptor's entries; nothing is counted. LIMIT: weir --help.
 Exit codes: 0 explained; 2 bad usage or input.
 )";
 
 struct Options {
-  std::vector<std::string> limit;
+  std::vector<std::string> words;
+  CallWords call;
   bool json = false;
 };
 
@@ -136,12 +150,41 @@ void explain_as_json(const Limit& limit, std::ostream& out) {
       << '\n';
 }
 
+/// No limit ends so, or is the name of a file.
+bool names_rules(const std::string& word) {
+  std::error_code error;
+  return word.ends_with(".yaml") || word.ends_with(".yml") || std::filesystem::exists(word, error);
+}
+
+ExitCode explain_rules(const Options& options, const Console& console) {
+  auto domains = gateway::read_rule_files({options.words.front()});
+  if (!domains) {
+    report(console.err, {domains.error()});
+    return ExitCode::bad_input;
+  }
+  const gateway::RuleSet rules(std::move(domains).value());
+  CallWords call = options.call;
+  call.entries.assign(options.words.begin() + 1, options.words.end());
+  const auto standing = stand(rules, call);
+  if (!standing) {
+    report(console.err, standing.error());
+    return ExitCode::bad_input;
+  }
+  if (options.json) {
+    report_as_json(*standing, console.out);
+  } else {
+    report_as_text(*standing, console.out);
+  }
+  return ExitCode::ok;
+}
+
 ExitCode explain(const Options& options, const Console& console) {
-  if (options.limit.empty()) {
+  if (options.words.empty()) {
     report(console.err, {"explain needs a limit, as in: weir explain 5/1m burst 2"});
     return ExitCode::bad_input;
   }
-  const auto limit = read_limit(options.limit);
+  if (names_rules(options.words.front())) return explain_rules(options, console);
+  const auto limit = read_limit(options.words);
   if (!limit) {
     report(console.err, limit.error());
     return ExitCode::bad_input;
@@ -159,7 +202,15 @@ ExitCode explain(const Options& options, const Console& console) {
 Verb add_explain(CLI::App& weir) {
   const auto options = std::make_shared<Options>();
   CLI::App* command = weir.add_subcommand("explain", "what a limit promises, in words and numbers");
-  command->add_option("limit", options->limit);
+  CallWords& call = options->call;
+  command->add_option("limit", options->words);
+  command->add_option("--domain", call.domain);
+  command->add_option("--method", call.method);
+  command->add_option("--uri", call.uri);
+  command->add_option("--host", call.host);
+  command->add_option("--ip", call.ip);
+  command->add_option("--user", call.user);
+  command->add_option("--header", call.headers)->allow_extra_args(false);
   command->add_flag("--json", options->json);
   return {command, help, "",
           [options](const Console& console) { return explain(*options, console); }};

@@ -8,6 +8,8 @@ namespace weir::cli {
 Verb add_simulate(CLI::App& weir);
 Verb add_simulate_service(CLI::App& weir);
 Verb add_explain(CLI::App& weir);
+Verb add_check(CLI::App& weir);
+Verb add_convert(CLI::App& weir);
 Verb add_module(CLI::App& weir);
 Verb add_completion(CLI::App& weir);
 Verb add_man(CLI::App& weir);

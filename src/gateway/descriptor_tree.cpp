@@ -34,33 +34,43 @@ std::optional<DescriptorTree::Index> DescriptorTree::add(Index parent, const Ste
   return child;
 }
 
+const DescriptorTree::Node* DescriptorTree::next(const Node& node, const Entry& entry,
+                                                 const std::string*& met_by) const {
+  met_by = nullptr;
+  const auto exact = node.exact.find(std::pair(entry.key, entry.value));
+  if (exact != node.exact.end()) return &nodes_[exact->second];
+  const auto wild = std::ranges::find_if(node.wild, [&](const Wild& candidate) {
+    return candidate.key == entry.key && candidate.pattern.matches(entry.value);
+  });
+  if (wild != node.wild.end()) {
+    met_by = &wild->value;
+    return &nodes_[wild->child];
+  }
+  const auto by_key = node.by_key.find(entry.key);
+  return by_key != node.by_key.end() ? &nodes_[by_key->second] : nullptr;
+}
+
 std::optional<DescriptorTree::Found> DescriptorTree::find(std::span<const Entry> entries) const {
   Found found{};
   found.met_by.reserve(entries.size());
   const Node* node = &nodes_.front();
   for (const Entry& entry : entries) {
-    const auto exact = node->exact.find(std::pair(entry.key, entry.value));
-    if (exact != node->exact.end()) {
-      found.met_by.push_back(nullptr);
-      node = &nodes_[exact->second];
-      continue;
-    }
-    const auto wild = std::ranges::find_if(node->wild, [&](const Wild& candidate) {
-      return candidate.key == entry.key && candidate.pattern.matches(entry.value);
-    });
-    if (wild != node->wild.end()) {
-      found.met_by.push_back(&wild->value);
-      node = &nodes_[wild->child];
-      continue;
-    }
-    const auto by_key = node->by_key.find(entry.key);
-    if (by_key == node->by_key.end()) return {};
-    found.met_by.push_back(nullptr);
-    node = &nodes_[by_key->second];
+    node = next(*node, entry, found.met_by.emplace_back());
+    if (!node) return {};
   }
   if (entries.empty() || !node->rule) return {};
   found.rule = *node->rule;
   return found;
+}
+
+std::size_t DescriptorTree::steps(std::span<const Entry> entries) const {
+  const Node* node = &nodes_.front();
+  const std::string* met_by = nullptr;
+  for (std::size_t taken = 0; taken < entries.size(); ++taken) {
+    node = next(*node, entries[taken], met_by);
+    if (!node) return taken;
+  }
+  return entries.size();
 }
 
 }  // namespace weir::gateway

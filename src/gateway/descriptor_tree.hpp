@@ -41,6 +41,8 @@ class DescriptorTree {
     std::vector<const std::string*> met_by;
   };
   std::optional<Found> find(std::span<const Entry> entries) const;
+  /// How many of the entries take a step.
+  std::size_t steps(std::span<const Entry> entries) const;
 
   bool empty() const noexcept { return nodes_.size() == 1; }
 
@@ -66,6 +68,9 @@ class DescriptorTree {
     std::map<std::string, Index, std::less<>> by_key;
     std::optional<std::size_t> rule;
   };
+
+  /// Where an entry leads; null: nowhere. `met_by` becomes what Found says of the entry.
+  const Node* next(const Node& node, const Entry& entry, const std::string*& met_by) const;
 
   std::vector<Node> nodes_{1};
 };

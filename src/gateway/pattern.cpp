@@ -34,6 +34,18 @@ Pattern::Kind Pattern::kind() const noexcept {
 
 // The first piece stands at the start and the last at the end. Of those between them each is taken
 // where it first fits: that leaves the most text for the rest.
+std::string Pattern::text() const {
+  std::string text;
+  for (std::size_t at = 0; at < pieces_.size(); ++at) {
+    if (at > 0) text += '*';
+    for (const char c : pieces_[at].text) {
+      if (c == '*' || c == '\\') text += '\\';
+      text += c;
+    }
+  }
+  return text;
+}
+
 bool Pattern::matches(std::string_view text) const noexcept {
   const std::string& first = pieces_.front().text;
   if (pieces_.size() == 1) return text == first;

@@ -34,6 +34,8 @@ class Pattern {
   static Expected<Pattern, PatternError> parse(std::string_view text);
 
   Kind kind() const noexcept;
+  /// A text that parses to the same pattern.
+  std::string text() const;
   bool matches(std::string_view text) const noexcept;
   /// The one text that matches, where there is no star.
   std::optional<std::string_view> only_match() const noexcept {

@@ -102,7 +102,7 @@ class TheProgram(unittest.TestCase):
 
     def test_help_fits_one_screen(self):
         for verb in ("", "serve", "simulate", "explain", "take", "peek", "reset", "doctor", "top",
-                     "lua", "module", "completion", "man", "version"):
+                     "check", "convert", "lua", "module", "completion", "man", "version"):
             arguments = [verb, "--help"] if verb else ["--help"]
             result = run(*arguments)
             self.assertEqual(result.returncode, 0, verb)

@@ -17,8 +17,8 @@ using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
-constexpr std::array verbs{cli::add_simulate, cli::add_explain, cli::add_completion, cli::add_man,
-                           cli::add_version};
+constexpr std::array verbs{cli::add_simulate,   cli::add_explain, cli::add_check,  cli::add_convert,
+                           cli::add_completion, cli::add_man,     cli::add_version};
 
 void expect_one_screen(const std::string& help) {
   const auto lines = lines_of(help);
@@ -61,7 +61,7 @@ TEST(Help, OfTheProgramLeadsWithExamplesAndNamesEveryVerb) {
   EXPECT_EQ(lines_of(output.out)[2], "Examples:");
   for (const char* verb :
        {"\n  simulate          ", "\n  simulate-service  ", "\n  explain           ",
-        "\n  also              completion, man, version\n"}) {
+        "\n  also              check, convert, completion, man, version\n"}) {
     EXPECT_THAT(output.out, HasSubstr(verb));
   }
   EXPECT_THAT(output.out,

@@ -75,8 +75,8 @@ TEST(HelpPage, IsTakenApart) {
 }
 
 TEST(HelpPage, OfEveryVerbNamesTheOptionsThatItHas) {
-  constexpr std::array verbs{cli::add_simulate, cli::add_simulate_service,
-                             cli::add_explain,  cli::add_completion,
+  constexpr std::array verbs{cli::add_simulate, cli::add_simulate_service, cli::add_explain,
+                             cli::add_check,    cli::add_convert,          cli::add_completion,
                              cli::add_man,      cli::add_version};
   for (const cli::AddVerb add : verbs) {
     CLI::App weir;

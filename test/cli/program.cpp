@@ -41,8 +41,8 @@ Output run_weir(const std::vector<std::string>& arguments) {
 }
 
 Output run_weir(const std::vector<std::string>& arguments, const cli::Screen& screen) {
-  constexpr std::array verbs{cli::add_simulate, cli::add_simulate_service,
-                             cli::add_explain,  cli::add_completion,
+  constexpr std::array verbs{cli::add_simulate, cli::add_simulate_service, cli::add_explain,
+                             cli::add_check,    cli::add_convert,          cli::add_completion,
                              cli::add_man,      cli::add_version};
   std::ostringstream out;
   std::ostringstream err;

@@ -1,0 +1,226 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "cli/conversion.hpp"
+#include "gateway/rule_file.hpp"
+#include "test/cli/program.hpp"
+#include "test/cli/rule_texts.hpp"
+
+namespace weir::test {
+namespace {
+
+using cli::ExitCode;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+gateway::RuleSet set_of(std::string_view text) {
+  auto domain = gateway::read_rule_file(text);
+  EXPECT_TRUE(domain.has_value()) << text << gateway::told("f", domain.error());
+  std::vector<gateway::Domain> domains;
+  domains.push_back(std::move(domain).value());
+  return gateway::RuleSet(std::move(domains));
+}
+
+/// The limits that decide on a call; where none does, nothing.
+std::string limits_on(const gateway::RuleSet& rules, const gateway::Call& call) {
+  std::vector<gateway::Match> matches;
+  rules.find(rules.domains().front().name)->match(call, matches);
+  const std::vector<bool> replaced = gateway::replaced(matches);
+  std::string limits;
+  for (std::size_t at = 0; at < matches.size(); ++at) {
+    using enum gateway::Quota::Kind;
+    const gateway::Quota& quota = *matches[at].quota;
+    if (replaced[at] || quota.kind == unlimited) continue;
+    limits += (quota.kind == limited ? quota.limit->text() : "blocked");
+    limits += matches[at].rule->shadow ? " shadow;" : ";";
+  }
+  return limits;
+}
+
+struct Converted {
+  Output output;
+  std::string text;
+};
+
+Converted converted(const std::string& from, std::string_view text) {
+  const Output output = run_weir({"convert", "--from", from, file_of("convert_" + from, text)});
+  EXPECT_TRUE(gateway::read_rule_file(output.out).has_value()) << output.out << output.err;
+  return {output, output.out};
+}
+
+TEST(ConvertEnvoy, DecidesByTheSameLimitsAsTheFileItself) {
+  const auto made = converted("envoy-ratelimit", envoy_rules);
+  EXPECT_EQ(made.output.code, ExitCode::ok) << made.text;
+  const gateway::RuleSet before = set_of(envoy_rules);
+  const gateway::RuleSet after = set_of(made.text);
+  using Entries = std::vector<gateway::Entry>;
+  for (const Entries& entries :
+       {Entries{{"plan", "gold"}}, Entries{{"plan", "tin"}}, Entries{{"plan", "free"}},
+        Entries{{"plan", "free-7"}}, Entries{{"plan", "staff"}}, Entries{{"tenant", "t1"}},
+        Entries{{"tenant", "t2"}}, Entries{{"tenant", "t1"}, {"plan", "gold"}}}) {
+    EXPECT_EQ(limits_on(after, {.descriptor = entries}), limits_on(before, {.descriptor = entries}))
+        << entries.front().key << '=' << entries.front().value << '\n'
+        << made.text;
+  }
+}
+
+TEST(ConvertEnvoy, TellsWhatCannotBeSaid) {
+  const auto made = converted("envoy-ratelimit",
+                              "domain: a b\ndescriptors:\n- key: k\n  quota_mode: true\n"
+                              "  rate_limit: {unit: second, requests_per_unit: 1}\n"
+                              "- key: '{'\n  rate_limit: {unit: day, requests_per_unit: 1}\n");
+  EXPECT_EQ(made.output.code, ExitCode::refused);
+  EXPECT_THAT(made.text, HasSubstr("# not converted: line 3: quota_mode\n"));
+  EXPECT_THAT(made.text, HasSubstr("# not converted: line 6: braces in the key {\n"));
+  EXPECT_THAT(made.text, HasSubstr("domain: \"a-b\"\n"));
+}
+
+TEST(ConvertEnvoy, RefusesWhatIsNoFileOfIts) {
+  const std::string file = file_of("convert_none", "domain: a\ndescriptors:\n- {value: b}\n");
+  const Output output = run_weir({"convert", "--from", "envoy-ratelimit", file});
+  EXPECT_EQ(output.code, ExitCode::bad_input);
+  EXPECT_EQ(output.err, file + ":3:3: a descriptor needs the field 'key'\n");
+}
+
+constexpr std::string_view limits = R"(
+- namespace: shop
+  name: posts
+  max_value: 10
+  seconds: 60
+  conditions: ["descriptors[0].method == 'POST'", "descriptors[0]['plan'] == \"a*\"", "x == 'y'"]
+  variables: ["descriptors[0].user", tenant]
+- {namespace: shop, max_value: 0, seconds: 5, conditions: [], variables: []}
+)";
+
+TEST(ConvertLimitador, MakesRulesOfConditionsAndVariables) {
+  const auto made = converted("limitador", limits);
+  EXPECT_EQ(made.output.code, ExitCode::ok) << made.text;
+  EXPECT_THAT(made.text, HasSubstr(R"(
+  - name: "posts"  # line 2
+    match: {descriptor: {"method": "POST", "plan": "a\\*", "x": "y"}}
+    key: "{descriptor.user} {descriptor.tenant}"
+    limit: "fixed-window 10/60s"
+  - name: "line-8"  # line 8
+    limit: "blocked"
+)"));
+}
+
+TEST(ConvertLimitador, LeavesOutALimitThatItCannotSayWhole) {
+  for (const char* condition :
+       {"a != 'b'", "a == 'b' || c == 'd'", "descriptors[1].a == 'b'", "a == b", "int(a) == '1'",
+        "descriptors == 'a'", "a == 'b' && c == 'd'", "a == ''' + 'b'", ""}) {
+    const auto made = converted("limitador",
+                                "- namespace: n\n  max_value: 1\n  seconds: 1\n"
+                                "  conditions:\n  - " +
+                                    std::string("\"") + condition + "\"\n");
+    EXPECT_EQ(made.output.code, ExitCode::refused) << condition;
+    EXPECT_THAT(made.text, HasSubstr("# not converted: line 5: the limit for its condition"));
+    EXPECT_THAT(made.text, HasSubstr("rules: []"));
+  }
+}
+
+TEST(ConvertLimitador, ConvertsOneOfSeveralNamespaces) {
+  const std::string file = file_of("convert_two",
+                                   "- {namespace: a, max_value: 1, seconds: 1}\n"
+                                   "- {namespace: b, max_value: 2, seconds: 1}\n");
+  EXPECT_THAT(run_weir({"convert", "--from", "limitador", file}).err,
+              HasSubstr("expected --domain and one of a, b"));
+  const Output output = run_weir({"convert", "--from", "limitador", file, "--domain", "b"});
+  EXPECT_THAT(output.out, HasSubstr("fixed-window 2/1s"));
+  EXPECT_THAT(output.out, Not(HasSubstr("fixed-window 1/1s")));
+}
+
+constexpr std::string_view nginx = R"(# the shop
+http {
+  limit_req_zone $binary_remote_addr zone=per_ip:10m rate=10r/s;
+  limit_req_zone "$http_x_api_key$uri" zone=per_key:10m rate=30r/m;
+  server {
+    server_name shop.example.com *.shop.example.com;
+    limit_req zone=per_key;
+    location / { limit_req zone=per_ip burst=20 nodelay; }
+    location = /login {
+      limit_req zone=per_ip burst=5;  # queued
+    }
+  }
+}
+)";
+
+TEST(ConvertNginx, MakesRulesOfZonesAndLocations) {
+  const auto made = converted("nginx", nginx);
+  EXPECT_THAT(made.text, HasSubstr(R"(
+  - name: "per_ip"  # line 8
+    match: {route: "/*", host: ["shop.example.com","*.shop.example.com"]}
+    key: "{ip}"
+    limit: "10/s burst 21"
+    replaces: ["per_key"]
+  - name: "per_ip-2"  # line 10
+    match: {route: "/login", host: ["shop.example.com","*.shop.example.com"]}
+    key: "{ip}"
+    limit: "leaky-bucket 10/s queue 5"
+)"));
+  EXPECT_THAT(made.text,
+              HasSubstr("key: \"{header.x-api-key} {uri}\"\n    limit: \"30/m burst 1\""));
+  EXPECT_THAT(made.text, HasSubstr("# not converted: line 10: the zone per_ip is shared"));
+  EXPECT_EQ(made.output.code, ExitCode::refused);
+}
+
+TEST(ConvertNginx, OnlyTheNearestLocationCounts) {
+  const gateway::RuleSet rules = set_of(converted("nginx", nginx).text);
+  const auto limits_at = [&](std::string_view uri) {
+    const std::vector<gateway::Header> headers{{"x-api-key", "k"}};
+    return limits_on(rules, {.host = "shop.example.com",
+                             .uri = uri,
+                             .ip = gateway::parse_address("1.2.3.4").value(),
+                             .headers = headers});
+  };
+  EXPECT_EQ(limits_at("/login"), "leaky-bucket 10/1s queue 5;");
+  EXPECT_EQ(limits_at("/other"), "10/1s burst 21;");
+}
+
+TEST(ConvertNginx, ALocationWithoutLimitsIsFreeOfThoseOfAShorterOne) {
+  const std::string zone = "limit_req_zone $host zone=z:1m rate=1r/s;\n";
+  const gateway::RuleSet rules = set_of(
+      converted("nginx", zone + "location / { limit_req zone=z; }\nlocation /static/ { }\n").text);
+  EXPECT_EQ(limits_on(rules, {.host = "a", .uri = "/static/x"}), "");
+  EXPECT_EQ(limits_on(rules, {.host = "a", .uri = "/stat"}), "1/1s;");
+  EXPECT_THAT(converted("nginx", zone + "server { limit_req zone=z;\n"
+                                        "location / { limit_req zone=z; }\n"
+                                        "location /static/ { } }\n")
+                  .text,
+              HasSubstr("# not converted: line 4: a location that has the limits around it"));
+}
+
+TEST(ConvertNginx, TellsTheLineOfWhatItDoesNotUnderstand) {
+  const auto made = converted("nginx",
+                              "limit_req_zone $ssl_client_s_dn zone=a:1m rate=1r/s;\n"
+                              "limit_req_zone $uri zone=b:1m rate=2r/s;\n"
+                              "limit_req_status 429;\n"
+                              "location ~ \\.php$ { limit_req zone=b; }\n"
+                              "location /x { limit_req zone=b burst=8 delay=3; }\n"
+                              "location /y { limit_req zone=none; }\n"
+                              "include other.conf;\n");
+  for (const char* told : {"line 1: the key $ssl_client_s_dn", "line 3: limit_req_status 429",
+                           "line 4: location of a form", "line 5: delay=3",
+                           "line 6: limit_req of zone 'none'", "line 7: include other.conf"}) {
+    EXPECT_THAT(made.text, HasSubstr(std::string("# not converted: ") + told));
+  }
+  EXPECT_EQ(made.output.code, ExitCode::refused);
+}
+
+TEST(ConvertNginx, MakesAFileThatReadsOfEveryBeginningOfOne) {
+  for (std::size_t end = 0; end <= nginx.size(); ++end) {
+    const auto made = cli::convert_nginx(nginx.substr(0, end));
+    ASSERT_TRUE(made.has_value());
+    ASSERT_TRUE(gateway::read_rule_file(print(*made)).has_value()) << print(*made);
+  }
+}
+
+TEST(Convert, OfABadUsageIsRefused) {
+  EXPECT_THAT(run_weir({"convert", "--from", "envoy"}).err,
+              HasSubstr("expected envoy-ratelimit, limitador or nginx"));
+  EXPECT_THAT(run_weir({"convert", "--from", "nginx"}).err, HasSubstr("convert needs a file"));
+  EXPECT_EQ(run_weir({"convert", "--from", "nginx", "/nowhere"}).code, ExitCode::bad_input);
+}
+
+}  // namespace
+}  // namespace weir::test
