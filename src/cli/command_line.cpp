@@ -23,11 +23,19 @@ std::string help_of_program(const std::vector<Verb>& verbs) {
     name.resize(widest + 2, ' ');
     return "  " + name + rest + "\n";
   };
+  constexpr std::size_t columns = 80;
   std::string others;
+  std::size_t line_begin = 0;
   for (const Verb& verb : verbs) {
     const std::string name = verb.command->get_name();
     if (verb.command->get_group() == also) {
-      others += (others.empty() ? "" : ", ") + name;
+      if (!others.empty()) others += ", ";
+      if (widest + 4 + others.size() - line_begin + name.size() + 1 > columns) {
+        others.back() = '\n';
+        others += std::string(widest + 4, ' ');
+        line_begin = others.size();
+      }
+      others += name;
     } else {
       text += line(name, verb.command->get_description());
     }

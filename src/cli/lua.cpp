@@ -200,14 +200,14 @@ Verb add_lua(CLI::App& weir) {
   command->add_option("words", options->words)->required()->type_name("install|config|print");
   command->add_option("--password-file", options->remote.password_file)->type_name("FILE");
   command->add_option("--tls-ca", options->remote.tls_ca)->type_name("FILE");
-  return {
-      command, help, "weir lua install redis://127.0.0.1:6379", [options](const Console& console) {
-        const std::string& what = options->words[0];
-        if (what == "print") return print(options->words, console);
-        if (what == "config") return print_config(options->words, console);
-        if (what == "install") return install(*options, console);
-        return complain(console, "'" + printable(what) + "': expected install, config or print");
-      }};
+  return {command, help, "", [options](const Console& console) {
+            const std::string& what = options->words[0];
+            if (what == "print") return print(options->words, console);
+            if (what == "config") return print_config(options->words, console);
+            if (what == "install") return install(*options, console);
+            return complain(console,
+                            "'" + printable(what) + "': expected install, config or print");
+          }};
 }
 
 }  // namespace weir::cli
