@@ -108,7 +108,8 @@ class Recipe:
 
     def changed(self, text):
         for written, patient in (("timeout 100ms", "timeout 3s"), ("timeout 200ms", "timeout 3s"),
-                                 ("timeout = 200,", "timeout = 3000,"),
+                                 ("timeout = 200,", "timeout = 1000,"),
+                                 ("timeout check 200ms", "timeout check 3s"),
                                  ("lb_try_duration 1s", "lb_try_duration 10s")):
             text = text.replace(written, patient)
         return text
