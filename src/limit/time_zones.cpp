@@ -98,18 +98,18 @@ std::string TimeZones::unknown(std::string_view name) const {
   if (zones_.empty()) {
     return "no time zones in " + folder_ + "; install tzdata, or leave the zone out for UTC";
   }
-  constexpr std::size_t farthest = 2;
+  constexpr std::size_t most_steps = 2;
   std::string_view nearest;
-  std::size_t least = farthest + 1;
+  std::size_t least = most_steps + 1;
   for (const auto& [known, zone] : zones_) {
     const std::size_t longer = std::max(known.size(), name.size());
-    const bool near = longer - std::min(known.size(), name.size()) <= farthest;
-    const std::size_t away = near ? distance(name, known) : farthest + 1;
+    const bool near = longer - std::min(known.size(), name.size()) <= most_steps;
+    const std::size_t away = near ? distance(name, known) : most_steps + 1;
     if (away < least) {
       nearest = known;
       least = away;
     }
-    if (least > farthest && nearest.empty() && distance(place(known), name) == 0) nearest = known;
+    if (least > most_steps && nearest.empty() && distance(place(known), name) == 0) nearest = known;
   }
   const std::string text = "unknown time zone " + quoted(name);
   return nearest.empty() ? text : text + "; did you mean " + quoted(nearest) + "?";

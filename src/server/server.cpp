@@ -413,7 +413,6 @@ struct Server::State {
 
   void drain() {
     service.draining = true;
-    tell_health(grpc::Health::Serving::not_serving);
     drain_until = std::chrono::steady_clock::now() + options.limits.drain;
     linger_until = drain_until;
     service.log.write(LogKind::draining, {{"connections", static_cast<std::int64_t>(open())}});
@@ -421,6 +420,8 @@ struct Server::State {
     for (const Door& door : doors) door.listener->close();
     for (const auto& worker : workers) worker->drain();
     await_the_last();
+    // Last, for it needs memory: who watches learns of the end by GOAWAY anyway.
+    tell_health(grpc::Health::Serving::not_serving);
   }
 
   /// Clients that are told of the end close soon; those who are idle may never notice.

@@ -1,6 +1,8 @@
 // Rule files that tests of the program read.
 #pragma once
 
+#include <unistd.h>
+
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -10,7 +12,7 @@
 namespace weir::test {
 
 inline std::string file_of(const std::string& name, std::string_view text) {
-  std::string path = testing::TempDir() + name;
+  std::string path = testing::TempDir() + std::to_string(getpid()) + '-' + name;
   std::ofstream(path, std::ios::binary) << text;
   return path;
 }
