@@ -405,9 +405,15 @@ struct Server::State {
   }
 
   /// Of the server as a whole, and of the service that proxies ask by its name.
-  void tell_health(grpc::Health::Serving serving) {
-    for (const char* name : {"", "envoy.service.ratelimit.v3.RateLimitService"}) {
-      health.set(name, serving);
+  /// Without memory for it who watches learns of the end by GOAWAY.
+  void tell_health(grpc::Health::Serving serving) noexcept {
+    try {
+      for (const char* name : {"", "envoy.service.ratelimit.v3.RateLimitService"}) {
+        health.set(name, serving);
+      }
+    } catch (const std::bad_alloc&) {
+      service.log.write(LogKind::out_of_memory,
+                        {{"lost", "a change of health"}, {"mend", "lower --max-memory"}});
     }
   }
 
@@ -419,9 +425,8 @@ struct Server::State {
     supervisor.stopping();
     for (const Door& door : doors) door.listener->close();
     for (const auto& worker : workers) worker->drain();
-    await_the_last();
-    // Last, for it needs memory: who watches learns of the end by GOAWAY anyway.
     tell_health(grpc::Health::Serving::not_serving);
+    await_the_last();
   }
 
   /// Clients that are told of the end close soon; those who are idle may never notice.
