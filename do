@@ -36,7 +36,8 @@ help() {
 ./do package          build/package/weir_VERSION_amd64.deb, and libweir-dev for the library
 ./do docs             the reference of the library: build/docs/html
 ./do single-header    the library in one header: build/single/weir.hpp
-./do lint             format, style, include arrows, clang-tidy
+./do lint [--all]     format, style, include arrows, clang-tidy of what changed lately;
+                      --all: clang-tidy of every file
 ./do bench [--smoke]  every benchmark; --smoke only sees that they run
 ./do bench peers      weir beside limiters of Go, Rust and Java (bench/peers/compare --help)
 ./do fuzz [SECONDS]   fuzz each target so long (60)
@@ -248,7 +249,7 @@ run() {
 lint() {
   need "${build_packages[@]}" "${test_packages[@]}" "${bench_packages[@]}" "${lint_packages[@]}"
   configure release -DWEIR_BUILD_TESTS=ON -DWEIR_BUILD_BENCH=ON  # for compile_commands.json
-  /usr/bin/python3 lint/lint.py
+  /usr/bin/python3 lint/lint.py "$@"
 }
 
 package() {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "gateway/forwarded.hpp"
+#include "gateway/route.hpp"
 #include "server/gateway/standing.hpp"
 #include "server/http/query.hpp"
 #include "wire/json.hpp"
@@ -114,7 +115,10 @@ class Forwarded {
     if (std::string wrong = read_one("x-forwarded-method", method_); !wrong.empty()) return wrong;
     if (std::string wrong = read_one("x-forwarded-uri", uri_); !wrong.empty()) return wrong;
     if (std::string wrong = read_one("x-forwarded-host", host_); !wrong.empty()) return wrong;
-    if (uri_) uri_ = uri_->substr(0, uri_->find_first_of("?#"));
+    if (uri_) {
+      route_ = gateway::route_of(*uri_);
+      uri_ = route_;
+    }
     if (clients_.user_header.empty()) return {};
     return read_one(clients_.user_header, user_);
   }
@@ -135,6 +139,7 @@ class Forwarded {
   std::vector<gateway::Header> headers_;
   std::optional<std::string_view> method_;
   std::optional<std::string_view> uri_;
+  std::string route_;  ///< what uri_ is of, in one spelling
   std::optional<std::string_view> host_;
   std::optional<std::string_view> user_;
   std::optional<gateway::Address> ip_;

@@ -1,0 +1,30 @@
+#include "gateway/route.hpp"
+
+#include <algorithm>
+
+#include "weir/http/path.hpp"
+
+namespace weir::gateway {
+
+std::string route_of(std::string_view target) {
+  const std::string path = http::path_of(target);
+  std::string route;
+  route.reserve(path.size() + 1);
+  for (std::size_t at = 0; at < path.size();) {
+    const std::size_t end = std::min(path.find('/', at), path.size());
+    const std::string_view segment = std::string_view(path).substr(at, end - at);
+    at = end + 1;
+    if (segment == "..") {
+      const std::size_t parent = route.find_last_of('/');
+      route.resize(parent == std::string::npos ? 0 : parent);
+    } else if (!segment.empty() && segment != ".") {
+      route += '/';
+      route += segment;
+    }
+  }
+  const bool folder = path.ends_with('/') || path.ends_with("/.") || path.ends_with("/..");
+  if (route.empty() || folder) route += '/';
+  return route;
+}
+
+}  // namespace weir::gateway
