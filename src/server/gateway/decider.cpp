@@ -198,6 +198,7 @@ void Decider::ask_here(Gathering& gathering) {
     settle(judged, table.take({judged.quota->states, judged.key}, request).decision, here);
   } else if (!gathering.jointly.empty()) {
     std::vector<Claim> claims;
+    claims.reserve(gathering.jointly.size());
     for (const Judged* judged : gathering.jointly) {
       claims.push_back({{judged->quota->states, judged->key}, judged->cost});
     }
@@ -261,6 +262,7 @@ void Decider::ask_there(const std::shared_ptr<Gathering>& gathering) {
                       std::move(then));
   }
   std::vector<Claim> claims;
+  claims.reserve(jointly.size());
   for (const Judged* judged : jointly) {
     claims.push_back({{judged->quota->states, judged->key}, judged->cost});
   }

@@ -32,16 +32,18 @@ struct Asked {
 };
 
 Expected<Asked, QueryError> read_asked(std::string_view query) {
-  auto members = read_query(query);
+  const auto members = read_query(query);
   if (!members) return members.error();
   Asked asked;
-  for (auto& [name, value] : *members) {
+  for (const auto& [name, value] : *members) {
     if (name == "domain") {
-      asked.domain = std::move(value);
+      asked.domain = value;
     } else if (name == "deny" && (value == "403" || value == "429")) {
       asked.refusal = value == "403" ? 403 : 429;
     } else {
-      return QueryError{"'" + name + "=" + value + "'; expected domain=NAME, deny=403 or deny=429"};
+      std::string message = "'";
+      message.append(name).append("=").append(value).append("'; ");
+      return QueryError{message + "expected domain=NAME, deny=403 or deny=429"};
     }
   }
   return asked;
