@@ -118,7 +118,7 @@ class Recipe:
         return (self.scratch / "log").read_text()
 
     def ask(self, path="/", method="GET", body=None, **fields):
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=10)
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
         with contextlib.closing(connection):
             connection.request(method, path, body, headers={
                 name.replace("_", "-"): value for name, value in fields.items()})
