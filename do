@@ -249,6 +249,8 @@ run() {
 lint() {
   need "${build_packages[@]}" "${test_packages[@]}" "${bench_packages[@]}" "${lint_packages[@]}"
   configure release -DWEIR_BUILD_TESTS=ON -DWEIR_BUILD_BENCH=ON  # for compile_commands.json
+  cmake --build --preset release --target weir_generated_sources --parallel "$jobs" ||
+    die "what protoc writes could not be made" "The first error above is the one to mend."
   /usr/bin/python3 lint/lint.py "$@"
 }
 

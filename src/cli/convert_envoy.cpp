@@ -1,5 +1,6 @@
 // envoyproxy/ratelimit's trees of descriptors as rules that stand side by side.
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <set>
 
@@ -63,11 +64,6 @@ void collect(const YamlNode& list, const Leaf& parent, const gateway::Domain& do
   }
 }
 
-std::string text_of(const Quota& quota) {
-  if (quota.kind == Quota::Kind::unlimited) return "unlimited";
-  return quota.kind == Quota::Kind::blocked ? "blocked" : quota.limit->text();
-}
-
 /// Why a path cannot be a rule's; empty where it can.
 std::string trouble_with(const std::vector<Entry>& path) {
   std::set<std::string_view> keys;
@@ -81,7 +77,7 @@ std::string trouble_with(const std::vector<Entry>& path) {
 NewRule rule_of(const Leaf& leaf) {
   NewRule rule;
   rule.line = leaf.at.line;
-  rule.limit = leaf.rule ? text_of(leaf.rule->quota) : "unlimited";
+  rule.limit = leaf.rule ? print(leaf.rule->quota) : "unlimited";
   rule.shadow = leaf.rule && leaf.rule->shadow;
   for (const Entry& entry : leaf.path) {
     rule.entries.emplace_back(
@@ -130,11 +126,13 @@ Expected<Conversion, gateway::FileError> convert_envoy(std::string_view text) {
     if (key.text == "descriptors") collect(value, {}, *domain, leaves);
   }
   // What has no limit is a rule where it keeps descriptors from another.
-  std::erase_if(leaves, [&](const Leaf& leaf) {
+  const auto says_nothing = [&](const Leaf& leaf) {
     return !leaf.rule && std::ranges::none_of(leaves, [&](const Leaf& other) {
       return other.rule && hides(leaf, other);
     });
-  });
+  };
+  std::vector<Leaf> telling;
+  std::ranges::remove_copy_if(leaves, std::back_inserter(telling), says_nothing);
 
   Conversion made;
   made.domain = made.fresh_name(domain->name);
@@ -146,7 +144,7 @@ Expected<Conversion, gateway::FileError> convert_envoy(std::string_view text) {
     made.left_out.push_back({1, "the domain's name " + domain->name});
   std::vector<Leaf> kept;
   std::multimap<std::string, std::string> names;
-  for (const Leaf& leaf : leaves) {
+  for (const Leaf& leaf : telling) {
     if (const std::string trouble = trouble_with(leaf.path); !trouble.empty()) {
       made.left_out.push_back({leaf.at.line, trouble});
       continue;

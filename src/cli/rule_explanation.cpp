@@ -4,6 +4,8 @@
 #include <optional>
 #include <utility>
 
+#include "gateway/route.hpp"
+
 namespace weir::cli {
 namespace {
 
@@ -19,6 +21,7 @@ struct Parts {
   std::vector<std::pair<std::string, std::string>> header_texts{};
   std::vector<gateway::Header> headers{};
   std::vector<gateway::Entry> entries{};
+  std::string route{};
   Call call{};
 };
 
@@ -40,9 +43,7 @@ std::optional<InputError> add_headers(const CallWords& words, Parts& parts) {
   for (const std::string& text : words.headers) {
     const auto pair = pair_of({.name = "--header", .text = text});
     if (!pair) return pair.error();
-    // A header's name as conditions have it.
-    const auto name = gateway::read_attribute("header." + std::string(pair->first));
-    parts.header_texts.emplace_back(name.value().name, pair->second);
+    parts.header_texts.emplace_back(gateway::in_lower_case(pair->first), pair->second);
   }
   for (const auto& [name, value] : parts.header_texts) parts.headers.push_back({name, value});
   parts.call.headers = parts.headers;
@@ -56,7 +57,10 @@ std::optional<InputError> fill(const CallWords& words, const gateway::Clients& c
   call.host = unless_empty(words.host);
   call.user = unless_empty(words.user);
   call.uri = unless_empty(words.uri);
-  if (call.uri) call.uri = call.uri->substr(0, call.uri->find_first_of("?#"));
+  if (call.uri) {
+    parts.route = gateway::route_of(*call.uri);
+    call.uri = parts.route;
+  }
   if (!words.ip.empty()) {
     const auto ip = gateway::parse_address(words.ip);
     if (!ip) {
@@ -125,11 +129,6 @@ std::string unmet(const Condition& condition, const Call& call) {
   return {};
 }
 
-std::string text_of(const Quota& quota) {
-  if (quota.kind == Quota::Kind::unlimited) return "unlimited";
-  return quota.kind == Quota::Kind::blocked ? "blocked" : quota.limit->text();
-}
-
 std::string name_of(const EdgeRule& rule) { return rule.name.empty() ? rule.label : rule.name; }
 
 RuleStanding standing_of(const Match& match, const std::vector<Match>& matches) {
@@ -137,11 +136,11 @@ RuleStanding standing_of(const Match& match, const std::vector<Match>& matches) 
   RuleStanding standing{.name = name_of(rule),
                         .line = rule.at.line,
                         .key = match.key,
-                        .limit = text_of(*match.quota),
+                        .limit = print(*match.quota),
                         .overridden = match.quota != &rule.quota,
                         .refused = match.refused,
                         .shadow = rule.shadow};
-  for (const Quota& candidate : rule.candidates) standing.candidates.push_back(text_of(candidate));
+  for (const Quota& candidate : rule.candidates) standing.candidates.push_back(print(candidate));
   for (const Match& other : matches) {
     if (std::ranges::find(other.rule->replaces, rule.name) == other.rule->replaces.end()) continue;
     standing.replaced_by.push_back(name_of(*other.rule));

@@ -27,7 +27,9 @@ std::optional<std::string_view> unless_empty(std::optional<std::string_view> val
   return value && value->empty() ? std::nullopt : value;
 }
 
-std::string lower(std::string_view text) {
+}  // namespace
+
+std::string in_lower_case(std::string_view text) {
   std::string lowered(text);
   std::ranges::transform(lowered, lowered.begin(), [](char c) {
     return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
@@ -35,14 +37,12 @@ std::string lower(std::string_view text) {
   return lowered;
 }
 
-}  // namespace
-
 Expected<Attribute, std::string> read_attribute(std::string_view text) {
   for (const Known& known : plain) {
     if (text == known.word) return Attribute{known.kind};
   }
   if (text.starts_with(of_header) && text.size() > of_header.size()) {
-    return Attribute{Attribute::Kind::header, lower(text.substr(of_header.size()))};
+    return Attribute{Attribute::Kind::header, in_lower_case(text.substr(of_header.size()))};
   }
   if (text.starts_with(of_descriptor) && text.size() > of_descriptor.size()) {
     return Attribute{Attribute::Kind::descriptor, std::string(text.substr(of_descriptor.size()))};

@@ -27,10 +27,7 @@ constexpr std::array<Unit, 7> units{{{"second", "1s"},
                                      {"year", "365d"}}};
 
 std::string_view period_of(const YamlNode& node) {
-  std::string word = text_of(node, "unit");
-  std::ranges::transform(word, word.begin(), [](char c) {
-    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  });
+  const std::string word = in_lower_case(text_of(node, "unit"));
   std::vector<std::string_view> words;
   for (const Unit& unit : units) {
     if (unit.word == word) return unit.period;

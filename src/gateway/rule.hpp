@@ -49,6 +49,9 @@ struct Quota {
   const weir::Rule* states = nullptr;  ///< what its states are named by, once it is in force
 };
 
+/// As a rule file has it.
+std::string print(const Quota& quota);
+
 /// What becomes of a call whose store does not answer.
 enum class WithoutStore : std::uint8_t { as_server, share, open, closed };
 

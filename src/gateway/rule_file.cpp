@@ -64,12 +64,6 @@ NetworkSet networks_of(const YamlNode& node, std::string_view field) {
   return NetworkSet(networks);
 }
 
-std::string lower_name(const YamlNode& key) {
-  const auto attribute = read_attribute("header." + key.text);
-  if (!attribute) fail(key, "a header's name is empty");
-  return attribute->name;
-}
-
 Condition condition_of(const YamlNode& node) {
   Fields fields(node, "match");
   Condition condition;
@@ -79,7 +73,8 @@ Condition condition_of(const YamlNode& node) {
   if (const auto* at = fields.find("ip")) condition.networks = networks_of(*at, "ip");
   if (const auto* at = fields.find("header")) {
     for (const auto& [key, value] : entries_of(*at, "header")) {
-      condition.headers.push_back({lower_name(key), patterns_of(value, key.text)});
+      if (key.text.empty()) fail(key, "a header's name is empty");
+      condition.headers.push_back({in_lower_case(key.text), patterns_of(value, key.text)});
     }
   }
   if (const auto* at = fields.find("descriptor")) {
@@ -207,9 +202,10 @@ Clients clients_of(const YamlNode& node) {
     clients.grouping.v6_bits = static_cast<std::uint8_t>(number_of(*at, "ipv6_prefix", {16, 128}));
   }
   if (const auto* at = fields.find("user_header")) {
-    const auto header = read_attribute("header." + text_of(*at, "user_header"));
-    if (!header) fail(*at, "user_header is empty; expected a header's name, as X-User");
-    clients.user_header = header->name;
+    clients.user_header = in_lower_case(text_of(*at, "user_header"));
+    if (clients.user_header.empty()) {
+      fail(*at, "user_header is empty; expected a header's name, as X-User");
+    }
   }
   fields.finish();
   return clients;
@@ -222,6 +218,15 @@ Clients usual_clients() {
   clients.trusted =
       NetworkSet({parse_network("127.0.0.0/8").value(), parse_network("::1").value()});
   return clients;
+}
+
+std::string print(const Quota& quota) {
+  switch (quota.kind) {
+    case Quota::Kind::unlimited: return "unlimited";
+    case Quota::Kind::blocked: return "blocked";
+    case Quota::Kind::limited: break;
+  }
+  return quota.limit->text();
 }
 
 Quota read_quota(const YamlNode& node, std::string_view field) {

@@ -59,17 +59,14 @@ class Forwarded {
   std::string read() {
     lower_names_.reserve(request_.fields.size());
     for (const HttpField& field : request_.fields) {
-      std::string& name = lower_names_.emplace_back(field.name);
-      std::ranges::transform(name, name.begin(), [](char c) {
-        return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-      });
+      const std::string& name = lower_names_.emplace_back(gateway::in_lower_case(field.name));
       headers_.push_back({name, field.value});
     }
-    const auto peer = peer_of(request_.peer);
-    if (peer && !clients_.trusted.contains(*peer)) {
-      return gateway::print(*peer) + " is not among the trusted_proxies of this domain";
+    const gateway::Address peer = peer_of(request_.peer);
+    if (!clients_.trusted.contains(peer)) {
+      return gateway::print(peer) + " is not among the trusted_proxies of this domain";
     }
-    if (std::string wrong = read_client(peer); !wrong.empty()) return wrong;
+    read_client(peer);
     return read_request();
   }
 
@@ -83,34 +80,22 @@ class Forwarded {
   }
 
  private:
-  /// None of a Unix socket, which who may open it is trusted by.
-  static std::optional<gateway::Address> peer_of(std::string_view peer) {
-    const std::size_t colon = peer.rfind(':');
-    if (colon == std::string_view::npos) return {};
-    std::string_view host = peer.substr(0, colon);
+  /// Who comes by a Unix socket is of this machine.
+  static gateway::Address peer_of(std::string_view peer) {
+    std::string_view host = peer.substr(0, peer.rfind(':'));
     if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);
     const auto address = gateway::parse_address(host);
-    return address ? std::optional(*address) : std::nullopt;
+    return address ? *address : gateway::Address::v4({127, 0, 0, 1});
   }
 
-  std::string read_client(const std::optional<gateway::Address>& peer) {
+  void read_client(const gateway::Address& peer) {
     const std::string_view name =
         clients_.ip_from == gateway::ClientFrom::forwarded ? "forwarded" : "x-forwarded-for";
     std::vector<std::string_view> lines;
     for (const gateway::Header& header : headers_) {
       if (header.name == name) lines.push_back(header.value);
     }
-    if (peer) {
-      ip_ = gateway::client_of(clients_.ip_from, {*peer, lines}, clients_.trusted);
-    } else if (!lines.empty() && clients_.ip_from != gateway::ClientFrom::peer) {
-      // The proxy behind a Unix socket has no address of its own: the nearest hop stands for it.
-      const gateway::Address here = gateway::Address::v4({127, 0, 0, 1});
-      std::vector<gateway::Network> trusted{gateway::Network::around(here, 32)};
-      const gateway::NetworkSet self(trusted);
-      ip_ = gateway::client_of(clients_.ip_from, {here, lines},
-                               clients_.trusted.contains(here) ? clients_.trusted : self);
-    }
-    return {};
+    ip_ = gateway::client_of(clients_.ip_from, {peer, lines}, clients_.trusted);
   }
 
   std::string read_request() {
