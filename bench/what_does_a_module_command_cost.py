@@ -1,6 +1,7 @@
 """What does a command of the module cost a Redis, beside SET, GET and the script of the same limit?
 
     what_does_a_module_command_cost.py --weir build/release/weir [--rounds 5] [--requests 200000]
+                                       [--floor build/release/bench/floor_module.so]
                                        [--redis-cell libredis_cell.so] [--smoke]
 
 A redis-server of its own, with the module, is asked by redis-benchmark at pipeline 32 over 100 000
@@ -54,11 +55,16 @@ CASES = [
     script_cost.fcall("FCALL weir_1_take, refused", "weir_1_take", KEYS,
                       "t 86400000000 86400000000 0 1 1"),
 ]
+FLOORS = [case("FLOOR.EMPTY, refused", "FLOOR.EMPTY", "KEY", *REFUSED),
+          case("FLOOR.READ, refused", "FLOOR.READ", "KEY", *REFUSED),
+          case("FLOOR.OPEN, refused", "FLOOR.OPEN", "KEY", *REFUSED)]
+for floor in FLOORS:
+    floor.key = THROTTLES[1].key  # what CL.THROTTLE refuses
 
 
 class Redis(script_cost.Redis):
-    def __init__(self, module: str):
-        super().__init__("--loadmodule", module)
+    def __init__(self, *modules: str):
+        super().__init__(*(word for module in modules for word in ("--loadmodule", module)))
 
     def bytes_a_key(self, pattern: str) -> str:
         found = self.cli("SCAN", "0", "MATCH", pattern, "COUNT", str(10 * KEYS)).splitlines()
@@ -81,7 +87,7 @@ def beside_redis_cell(options: argparse.Namespace) -> dict[str, float]:
     if not options.redis_cell:
         print("redis-cell is left out: no --redis-cell FILE")
         return {}
-    redis = Redis(str(options.redis_cell))
+    redis = Redis(str(options.redis_cell.resolve()))
     try:
         least = measure(redis, THROTTLES, options)
     finally:
@@ -92,6 +98,7 @@ def beside_redis_cell(options: argparse.Namespace) -> dict[str, float]:
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--weir", type=pathlib.Path, required=True)
+    parser.add_argument("--floor", type=pathlib.Path)
     parser.add_argument("--redis-cell", type=pathlib.Path)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--requests", type=int, default=200_000)
@@ -107,10 +114,11 @@ def main() -> None:
         return subprocess.run([options.weir, *words], capture_output=True, text=True,
                               check=True).stdout
 
-    redis = Redis(weir("module", "path").strip())
+    floor = [str(options.floor.resolve())] if options.floor else []
+    redis = Redis(weir("module", "path").strip(), *floor)
     try:
         redis.load(weir("lua", "print", "library"))
-        least = measure(redis, CASES, options)
+        least = measure(redis, CASES + (FLOORS if floor else []), options)
         redis.cli("SET", "words:000000000000", "x" * len(DIGITS), "PX", "86400000")
         # Digits that SET is given become a number; a module's do not.
         memory = {"SET of 19 digits, PX": redis.bytes_a_key("plain:*"),
@@ -120,6 +128,8 @@ def main() -> None:
                   "WEIR.TAKE": redis.bytes_a_key("weir:{wgran:*")}
     finally:
         redis.stop()
+    if not floor:
+        print("the floor is left out: no --floor FILE")
     least |= beside_redis_cell(options)
 
     print(f"{'':36}{'us a request':>14}{'to SET or GET':>15}")
