@@ -42,6 +42,12 @@ struct LimitTerm {
   CalendarUnit unit = CalendarUnit::day;  ///< calendar window
   std::string zone = "UTC";               ///< calendar window: a name of the time zone database
 
+  /// How long each window is; none where the calendar has longer and shorter ones.
+  std::optional<Span> window() const noexcept {
+    if (algorithm == Algorithm::calendar_window) return {};
+    return period;
+  }
+
   bool operator==(const LimitTerm&) const = default;
 };
 
@@ -87,6 +93,10 @@ class Limit {
   /// The canonical text: parse(text()) gives an equal limit, and equal limits have equal texts.
   const std::string& text() const noexcept { return text_; }
   const std::vector<LimitTerm>& terms() const noexcept { return terms_; }
+  /// The term of a limit that has one; null where there are several.
+  const LimitTerm* only_term() const noexcept {
+    return terms_.size() == 1 ? &terms_.front() : nullptr;
+  }
   const Machine::Config& config() const noexcept { return config_; }
 
   /// Whether a key starts as one never seen. Keyed hosts need that: they drop fresh states, and a

@@ -51,7 +51,7 @@ Expected<AccessLimits, AccessLimitError> AccessLimits::declare(std::vector<Acces
     try {
       Take take = keeper(limit->text());
       std::optional<LimitTerm> term;
-      if (limit->terms().size() == 1) term = limit->terms().front();
+      if (const LimitTerm* const only = limit->only_term()) term = *only;
       made.declared_.push_back({std::move(declared), std::move(name), term, std::move(take)});
     } catch (const std::invalid_argument& reason) {
       return failed(reason.what());
@@ -83,12 +83,6 @@ struct ByPath {
     return path < declared.limit.path;
   }
 };
-
-/// Windows of the calendar are not all of one length.
-std::optional<Span> window_of(const LimitTerm& term) {
-  if (term.algorithm == LimitTerm::Algorithm::calendar_window) return {};
-  return term.period;
-}
 
 Reply worded(const AccessLimit& limit, const TurnedAway& who) {
   if (limit.answer_by) return limit.answer_by(who);
@@ -167,7 +161,7 @@ Refused AccessLimits::refused(const Declared& declared, const Visit& visit, cons
   if (declared.term && why == Why::over_limit) {
     policy[0] = {.name = declared.name,
                  .quota = declared.term->count,
-                 .window = window_of(*declared.term),
+                 .window = declared.term->window(),
                  .reset_after = standing.retry_after};
     standing.policies = policy;
   }

@@ -1,12 +1,12 @@
 #include "server/metrics.hpp"
 
-#include <fmt/format.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <fstream>
-#include <iterator>
+
+#include "server/metric_text.hpp"
 
 namespace weir::server {
 namespace {
@@ -23,12 +23,6 @@ constexpr std::array<const char*, limit_hits> limit_names{
 constexpr std::array<const char*, permit_uses> permit_use_names{"left", "left_late", "renewed",
                                                                 "renewed_late"};
 constexpr std::array<const char*, reloaded_things> reload_names{"tls", "password", "rules"};
-
-using Out = std::back_insert_iterator<std::string>;
-
-void head(Out out, const char* name, const char* type, const char* help) {
-  fmt::format_to(out, "# HELP {} {}\n# TYPE {} {}\n", name, help, name, type);
-}
 
 /// VmRSS, by the kernel's own count of pages.
 std::uint64_t bytes_resident() {
@@ -133,8 +127,8 @@ std::string Metrics::text(const Table::Stats& table) const {
 }
 
 void Metrics::write_rules(std::string& text) const {
-  const Out out(text);
-  head(out, "weir_decisions_total", "counter", "Decisions, by rule and result.");
+  const MetricOut out(text);
+  write_head(out, "weir_decisions_total", "counter", "Decisions, by rule and result.");
   for (std::size_t rule = 0; rule < rule_labels_.size(); ++rule) {
     // Without a store to share there is one source.
     for (std::size_t source = 0; source < (store_link ? sources : 1); ++source) {
@@ -147,7 +141,7 @@ void Metrics::write_rules(std::string& text) const {
       }
     }
   }
-  head(out, "weir_hits_total", "counter", "Cost that was asked for, by rule and result.");
+  write_head(out, "weir_hits_total", "counter", "Cost that was asked for, by rule and result.");
   for (std::size_t rule = 0; rule < rule_labels_.size(); ++rule) {
     fmt::format_to(out,
                    "weir_hits_total{{rule=\"{0}\",result=\"allowed\"}} {1}\n"
@@ -156,8 +150,8 @@ void Metrics::write_rules(std::string& text) const {
                    sum([&](auto& worker) -> auto& { return worker.per_rule[rule].granted_cost; }),
                    sum([&](auto& worker) -> auto& { return worker.per_rule[rule].refused_cost; }));
   }
-  head(out, "weir_permits_total", "counter",
-       "Permits shown to leave or renew, by result; late: the lease had ended.");
+  write_head(out, "weir_permits_total", "counter",
+             "Permits shown to leave or renew, by result; late: the lease had ended.");
   for (std::size_t at = 0; at < permit_use_names.size(); ++at) {
     fmt::format_to(out, "weir_permits_total{{result=\"{}\"}} {}\n", permit_use_names[at],
                    sum([&](auto& worker) -> auto& { return worker.permits[at]; }));
@@ -165,16 +159,17 @@ void Metrics::write_rules(std::string& text) const {
 }
 
 void Metrics::write_durations(std::string& text) const {
-  const Out out(text);
-  head(out, "weir_decision_duration_seconds", "histogram",
-       "Time to parse, decide and answer a command, averaged over what came with it; sampled.");
+  const MetricOut out(text);
+  write_head(
+      out, "weir_decision_duration_seconds", "histogram",
+      "Time to parse, decide and answer a command, averaged over what came with it; sampled.");
   write_histogram(text, "weir_decision_duration_seconds", "protocol=\"resp\"",
                   &WorkerMetrics::durations);
 }
 
 void Metrics::write_histogram(std::string& text, const char* name, const char* labels,
                               Durations WorkerMetrics::*durations) const {
-  const Out out(text);
+  const MetricOut out(text);
   const char* comma = *labels ? "," : "";
   std::uint64_t count = 0;
   for (std::size_t at = 0; at < Durations::bounds_s.size(); ++at) {
@@ -191,28 +186,28 @@ void Metrics::write_histogram(std::string& text, const char* name, const char* l
 
 void Metrics::write_store(std::string& text) const {
   using redis::CallOutcome;
-  const Out out(text);
+  const MetricOut out(text);
   const auto ended = [&](CallOutcome outcome) {
     return sum([&](auto& worker) -> auto& {
       return worker.store_calls[static_cast<std::size_t>(outcome)];
     });
   };
-  head(out, "weir_store_calls_total", "counter", "Calls to the store, by how they ended.");
+  write_head(out, "weir_store_calls_total", "counter", "Calls to the store, by how they ended.");
   for (std::size_t at = 0; at < call_outcomes; ++at) {
     const auto outcome = static_cast<CallOutcome>(at);
     fmt::format_to(out, "weir_store_calls_total{{outcome=\"{}\"}} {}\n", redis::name(outcome),
                    ended(outcome));
   }
-  head(out, "weir_store_indeterminate_total", "counter",
-       "Calls to the store that may have counted, though no answer came.");
+  write_head(out, "weir_store_indeterminate_total", "counter",
+             "Calls to the store that may have counted, though no answer came.");
   fmt::format_to(out, "weir_store_indeterminate_total {}\n",
                  ended(CallOutcome::timed_out) + ended(CallOutcome::indeterminate));
-  head(out, "weir_store_call_duration_seconds", "histogram",
-       "From a call to the store to its end.");
+  write_head(out, "weir_store_call_duration_seconds", "histogram",
+             "From a call to the store to its end.");
   write_histogram(text, "weir_store_call_duration_seconds", "", &WorkerMetrics::store_durations);
   const StoreLink link = store_link();
   const auto tell = [&](const char* name, const char* type, const char* help, std::uint64_t value) {
-    head(out, name, type, help);
+    write_head(out, name, type, help);
     fmt::format_to(out, "{} {}\n", name, value);
   };
   tell("weir_store_up", "gauge", "1 where the last call to the store was answered.", link.answers);
@@ -229,69 +224,71 @@ void Metrics::write_store(std::string& text) const {
 }
 
 void Metrics::write_table(std::string& text, const Table::Stats& table) {
-  const Out out(text);
-  head(out, "weir_keys", "gauge", "Keys whose state is kept.");
+  const MetricOut out(text);
+  write_head(out, "weir_keys", "gauge", "Keys whose state is kept.");
   fmt::format_to(out, "weir_keys {}\n", table.keys);
-  head(out, "weir_keys_evicted_total", "counter", "States dropped; fresh ones say nothing.");
+  write_head(out, "weir_keys_evicted_total", "counter", "States dropped; fresh ones say nothing.");
   fmt::format_to(out, "weir_keys_evicted_total{{reason=\"fresh\"}} {}\n", table.dropped);
-  head(out, "weir_shared_decisions_total", "counter",
-       "Decisions on shared states, because the table was at --max-keys or --max-memory.");
+  write_head(out, "weir_shared_decisions_total", "counter",
+             "Decisions on shared states, because the table was at --max-keys or --max-memory.");
   fmt::format_to(out, "weir_shared_decisions_total {}\n", table.shared_answers);
-  head(out, "weir_memory_bytes", "gauge", "Memory of the keyed table, each state at its largest.");
+  write_head(out, "weir_memory_bytes", "gauge",
+             "Memory of the keyed table, each state at its largest.");
   fmt::format_to(out, "weir_memory_bytes {}\n", table.bytes);
 }
 
 void Metrics::write_snapshot(std::string& text) const {
-  const Out out(text);
-  head(out, "weir_snapshot_writes_total", "counter", "Snapshots, by result.");
+  const MetricOut out(text);
+  write_head(out, "weir_snapshot_writes_total", "counter", "Snapshots, by result.");
   fmt::format_to(out,
                  "weir_snapshot_writes_total{{result=\"ok\"}} {}\n"
                  "weir_snapshot_writes_total{{result=\"failed\"}} {}\n",
                  snapshot.written.value(), snapshot.failed.value());
-  head(out, "weir_snapshot_timestamp_seconds", "gauge", "When the last one was begun.");
+  write_head(out, "weir_snapshot_timestamp_seconds", "gauge", "When the last one was begun.");
   fmt::format_to(out, "weir_snapshot_timestamp_seconds {}\n",
                  static_cast<double>(snapshot.written_at_us) * 1e-6);
-  head(out, "weir_snapshot_duration_seconds", "gauge", "How long the last one took.");
+  write_head(out, "weir_snapshot_duration_seconds", "gauge", "How long the last one took.");
   fmt::format_to(out, "weir_snapshot_duration_seconds {}\n",
                  static_cast<double>(snapshot.took_us) * 1e-6);
-  head(out, "weir_snapshot_states", "gauge", "States in the last one.");
+  write_head(out, "weir_snapshot_states", "gauge", "States in the last one.");
   fmt::format_to(out, "weir_snapshot_states {}\n", snapshot.states.load());
-  head(out, "weir_snapshot_bytes", "gauge", "Size of the last one.");
+  write_head(out, "weir_snapshot_bytes", "gauge", "Size of the last one.");
   fmt::format_to(out, "weir_snapshot_bytes {}\n", snapshot.bytes.load());
 }
 
 void Metrics::write_connections(std::string& text) const {
-  const Out out(text);
-  head(out, "weir_connections", "gauge", "Open connections.");
+  const MetricOut out(text);
+  write_head(out, "weir_connections", "gauge", "Open connections.");
   for (std::size_t what = 0; what < spoken; ++what) {
     std::uint64_t open = 0;
     for (const auto& worker : workers_) open += worker->open(static_cast<Speaks>(what));
     fmt::format_to(out, "weir_connections{{protocol=\"{}\"}} {}\n", name(static_cast<Speaks>(what)),
                    open);
   }
-  head(out, "weir_commands_total", "counter", "Commands answered.");
+  write_head(out, "weir_commands_total", "counter", "Commands answered.");
   fmt::format_to(out, "weir_commands_total {}\n",
                  sum([](auto& worker) -> auto& { return worker.commands; }));
-  head(out, "weir_http_requests_total", "counter", "HTTP requests handled.");
+  write_head(out, "weir_http_requests_total", "counter", "HTTP requests handled.");
   fmt::format_to(out, "weir_http_requests_total {}\n",
                  sum([](auto& worker) -> auto& { return worker.http_requests; }));
-  head(out, "weir_command_errors_total", "counter", "Commands answered with an error.");
+  write_head(out, "weir_command_errors_total", "counter", "Commands answered with an error.");
   fmt::format_to(out, "weir_command_errors_total {}\n",
                  sum([](auto& worker) -> auto& { return worker.command_errors; }));
-  head(out, "weir_auth_failures_total", "counter", "Wrong passwords.");
+  write_head(out, "weir_auth_failures_total", "counter", "Wrong passwords.");
   fmt::format_to(out, "weir_auth_failures_total {}\n",
                  sum([](auto& worker) -> auto& { return worker.auth_failures; }));
-  head(out, "weir_accept_failures_total", "counter", "Connections that could not be accepted.");
+  write_head(out, "weir_accept_failures_total", "counter",
+             "Connections that could not be accepted.");
   fmt::format_to(out, "weir_accept_failures_total {}\n",
                  sum([](auto& worker) -> auto& { return worker.accept_failures; }));
-  head(out, "weir_out_of_memory_total", "counter", "Times that memory ran out.");
+  write_head(out, "weir_out_of_memory_total", "counter", "Times that memory ran out.");
   fmt::format_to(out, "weir_out_of_memory_total {}\n",
                  sum([](auto& worker) -> auto& { return worker.out_of_memory; }));
 }
 
 void Metrics::write_faults(std::string& text) const {
-  const Out out(text);
-  head(out, "weir_protocol_errors_total", "counter", "Connections given up, by reason.");
+  const MetricOut out(text);
+  write_head(out, "weir_protocol_errors_total", "counter", "Connections given up, by reason.");
   for (std::size_t what = 0; what < spoken; ++what) {
     for (std::size_t kind = 0; kind < wire_fault_names.size(); ++kind) {
       fmt::format_to(out, "weir_protocol_errors_total{{protocol=\"{}\",kind=\"{}\"}} {}\n",
@@ -299,12 +296,13 @@ void Metrics::write_faults(std::string& text) const {
                      sum([&](auto& worker) -> auto& { return worker.faults[what][kind]; }));
     }
   }
-  head(out, "weir_limit_hits_total", "counter", "Limits that clients met, by option.");
+  write_head(out, "weir_limit_hits_total", "counter", "Limits that clients met, by option.");
   for (std::size_t at = 0; at < limit_names.size(); ++at) {
     fmt::format_to(out, "weir_limit_hits_total{{limit=\"{}\"}} {}\n", limit_names[at],
                    sum([&](auto& worker) -> auto& { return worker.limits[at]; }));
   }
-  head(out, "weir_reloads_total", "counter", "Files read again; a failed one changes nothing.");
+  write_head(out, "weir_reloads_total", "counter",
+             "Files read again; a failed one changes nothing.");
   for (std::size_t at = 0; at < reload_names.size(); ++at) {
     fmt::format_to(out,
                    "weir_reloads_total{{what=\"{0}\",result=\"ok\"}} {1}\n"
@@ -316,12 +314,12 @@ void Metrics::write_faults(std::string& text) const {
 
 void Metrics::write_process(std::string& text) {
   const ProcessUse use = ProcessUse::so_far();
-  const Out out(text);
-  head(out, "weir_build_info", "gauge", "1, with the version in its label.");
+  const MetricOut out(text);
+  write_head(out, "weir_build_info", "gauge", "1, with the version in its label.");
   fmt::format_to(out, "weir_build_info{{version=\"{}\"}} 1\n", WEIR_VERSION);
-  head(out, "process_resident_memory_bytes", "gauge", "Resident memory.");
+  write_head(out, "process_resident_memory_bytes", "gauge", "Resident memory.");
   fmt::format_to(out, "process_resident_memory_bytes {}\n", use.resident_bytes);
-  head(out, "process_cpu_seconds_total", "counter", "CPU time, user and system.");
+  write_head(out, "process_cpu_seconds_total", "counter", "CPU time, user and system.");
   fmt::format_to(out, "process_cpu_seconds_total {}\n", use.user_s + use.system_s);
 }
 

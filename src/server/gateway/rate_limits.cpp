@@ -26,16 +26,25 @@ struct Unit {
   RateLimitUnit unit;
   Span period;
   std::string_view text;
+  std::optional<CalendarUnit> of_calendar;
 };
 constexpr std::array<Unit, 7> units{{
-    {RateLimitUnit::second, std::chrono::seconds(1), "1s"},
-    {RateLimitUnit::minute, std::chrono::minutes(1), "1m"},
-    {RateLimitUnit::hour, std::chrono::hours(1), "1h"},
-    {RateLimitUnit::day, std::chrono::hours(24), "1d"},
-    {RateLimitUnit::week, std::chrono::hours(24 * 7), "7d"},
-    {RateLimitUnit::month, std::chrono::hours(24 * 30), "30d"},
-    {RateLimitUnit::year, std::chrono::hours(24 * 365), "365d"},
+    {RateLimitUnit::second, std::chrono::seconds(1), "1s", {}},
+    {RateLimitUnit::minute, std::chrono::minutes(1), "1m", CalendarUnit::minute},
+    {RateLimitUnit::hour, std::chrono::hours(1), "1h", CalendarUnit::hour},
+    {RateLimitUnit::day, std::chrono::hours(24), "1d", CalendarUnit::day},
+    {RateLimitUnit::week, std::chrono::hours(24 * 7), "7d", CalendarUnit::week},
+    {RateLimitUnit::month, std::chrono::hours(24 * 30), "30d", CalendarUnit::month},
+    {RateLimitUnit::year, std::chrono::hours(24 * 365), "365d", CalendarUnit::year},
 }};
+
+RateLimitUnit unit_of(const LimitTerm& term) {
+  const auto window = term.window();
+  const auto unit = std::ranges::find_if(units, [&](const Unit& each) {
+    return window ? each.period == window : each.of_calendar == term.unit;
+  });
+  return unit != units.end() ? unit->unit : RateLimitUnit::unknown;
+}
 
 std::uint32_t clipped(Cost cost) {
   return static_cast<std::uint32_t>(std::clamp<Cost>(cost, 0, no_end));
@@ -71,12 +80,9 @@ std::optional<RateLimitStatus::Limit> limit_of(const Judged& judged) {
   if (judged.quota->kind == gateway::Quota::Kind::blocked) {
     return RateLimitStatus::Limit{0, RateLimitUnit::unknown, judged.rule->name};
   }
-  const LimitTerm* const term = only_term(*judged.quota);
+  const LimitTerm* const term = judged.quota->limit ? judged.quota->limit->only_term() : nullptr;
   if (!term) return {};
-  const auto unit = std::ranges::find(units, term->period, &Unit::period);
-  return RateLimitStatus::Limit{clipped(term->count),
-                                unit != units.end() ? unit->unit : RateLimitUnit::unknown,
-                                judged.rule->name};
+  return RateLimitStatus::Limit{clipped(term->count), unit_of(*term), judged.rule->name};
 }
 
 /// How a descriptor stands with one of its rules.

@@ -1,23 +1,18 @@
 #include "server/gateway/rule_metrics.hpp"
 
-#include <fmt/format.h>
-
 #include <array>
-#include <iterator>
+#include <optional>
 #include <vector>
+
+#include "server/metric_text.hpp"
 
 namespace weir::server {
 namespace {
 
-using Out = std::back_insert_iterator<std::string>;
 using gateway::EdgeRule;
 
 constexpr std::array<const char*, gate_results> result_names{"allowed", "limited",
                                                              "shadow_limited"};
-
-void head(Out out, const char* name, const char* type, const char* help) {
-  fmt::format_to(out, "# HELP {} {}\n# TYPE {} {}\n", name, help, name, type);
-}
 
 /// A label's value in quotation marks: names of rules hold values of descriptors, so any bytes.
 std::string quoted(std::string_view value) {
@@ -73,9 +68,9 @@ class Sums {
   std::span<const RuleCounts* const> counts_;
 };
 
-void write_decisions(Out out, const std::vector<Row>& rows, const Sums& sum) {
-  head(out, "weir_rule_decisions_total", "counter",
-       "Decisions of each rule, by result and source.");
+void write_decisions(MetricOut out, const std::vector<Row>& rows, const Sums& sum) {
+  write_head(out, "weir_rule_decisions_total", "counter",
+             "Decisions of each rule, by result and source.");
   for (const Row& row : rows) {
     for (std::size_t result = 0; result < gate_results; ++result) {
       for (std::size_t source = 0; source < sources; ++source) {
@@ -93,8 +88,9 @@ void write_decisions(Out out, const std::vector<Row>& rows, const Sums& sum) {
   }
 }
 
-void write_hits(Out out, const std::vector<Row>& rows, const Sums& sum) {
-  head(out, "weir_rule_hits_total", "counter", "Cost that was asked of each rule, by result.");
+void write_hits(MetricOut out, const std::vector<Row>& rows, const Sums& sum) {
+  write_head(out, "weir_rule_hits_total", "counter",
+             "Cost that was asked of each rule, by result.");
   for (const Row& row : rows) {
     for (std::size_t result = 0; result < gate_results; ++result) {
       fmt::format_to(out, "weir_rule_hits_total{{{},result=\"{}\"}} {}\n", row.labels,
@@ -105,16 +101,16 @@ void write_hits(Out out, const std::vector<Row>& rows, const Sums& sum) {
                          }));
     }
   }
-  head(out, "weir_rule_near_limit_hits_total", "counter",
-       "Of the cost let through or asked, what lay in the last fifth of the limit.");
+  write_head(out, "weir_rule_near_limit_hits_total", "counter",
+             "Of the cost let through or asked, what lay in the last fifth of the limit.");
   for (const Row& row : rows) {
     fmt::format_to(
         out, "weir_rule_near_limit_hits_total{{{}}} {}\n", row.labels,
         sum(
             row, [](const RuleCounts::PerRule& counts) -> auto& { return counts.near_hits; }));
   }
-  head(out, "weir_rule_over_limit_hits_total", "counter",
-       "Of the cost that was refused, what lay beyond the limit.");
+  write_head(out, "weir_rule_over_limit_hits_total", "counter",
+             "Of the cost that was refused, what lay beyond the limit.");
   for (const Row& row : rows) {
     fmt::format_to(
         out, "weir_rule_over_limit_hits_total{{{}}} {}\n", row.labels,
@@ -123,9 +119,9 @@ void write_hits(Out out, const std::vector<Row>& rows, const Sums& sum) {
   }
 }
 
-void write_candidates(Out out, const std::vector<Row>& rows, const Sums& sum) {
-  head(out, "weir_rule_candidate_decisions_total", "counter",
-       "What limits that are tried out beside a rule's would have decided.");
+void write_candidates(MetricOut out, const std::vector<Row>& rows, const Sums& sum) {
+  write_head(out, "weir_rule_candidate_decisions_total", "counter",
+             "What limits that are tried out beside a rule's would have decided.");
   for (const Row& row : rows) {
     if (row.rules.size() != 1) continue;
     const std::vector<gateway::Quota>& candidates = row.rules.front()->candidates;
@@ -149,21 +145,27 @@ void write_candidates(Out out, const std::vector<Row>& rows, const Sums& sum) {
 }
 
 /// Of limits of one term; what several terms allow is no single number.
-void write_limits(Out out, const std::vector<Row>& rows) {
+void write_limits(MetricOut out, const std::vector<Row>& rows) {
   const auto line = [&](const char* name, const Row& row, auto number_of) {
     if (row.rules.size() != 1 || !row.rules.front()->quota.limit) return;
-    const Limit& limit = *row.rules.front()->quota.limit;
-    if (limit.terms().size() != 1) return;
-    fmt::format_to(out, "{}{{{}}} {}\n", name, row.labels, number_of(limit.terms().front()));
+    const LimitTerm* const term = row.rules.front()->quota.limit->only_term();
+    if (!term) return;
+    if (const auto number = number_of(*term)) {
+      fmt::format_to(out, "{}{{{}}} {}\n", name, row.labels, *number);
+    }
   };
-  head(out, "weir_rule_limit", "gauge", "What a rule's limit grants in a window.");
+  write_head(out, "weir_rule_limit", "gauge", "What a rule's limit grants in a window.");
   for (const Row& row : rows) {
-    line("weir_rule_limit", row, [](const LimitTerm& term) { return term.count; });
+    line("weir_rule_limit", row, [](const LimitTerm& term) { return std::optional(term.count); });
   }
-  head(out, "weir_rule_window_seconds", "gauge", "The window of a rule's limit.");
+  write_head(out, "weir_rule_window_seconds", "gauge",
+             "The window of a rule's limit, where it has one length.");
   for (const Row& row : rows) {
-    line("weir_rule_window_seconds", row,
-         [](const LimitTerm& term) { return static_cast<double>(term.period.count()) / 1e6; });
+    line("weir_rule_window_seconds", row, [](const LimitTerm& term) -> std::optional<double> {
+      const auto window = term.window();
+      if (!window) return {};
+      return static_cast<double>(window->count()) / 1e6;
+    });
   }
 }
 
@@ -171,14 +173,14 @@ void write_limits(Out out, const std::vector<Row>& rows) {
 
 void write_rule_metrics(std::string& text, const Generation& generation,
                         std::span<const RuleCounts* const> counts) {
-  const Out out(text);
+  const MetricOut out(text);
   const std::vector<Row> rows = rows_of(generation.rules);
   const Sums sum(counts);
-  head(out, "weir_config_generation", "gauge",
-       "Which attempt to read the rules brought those in force.");
+  write_head(out, "weir_config_generation", "gauge",
+             "Which attempt to read the rules brought those in force.");
   fmt::format_to(out, "weir_config_generation {}\n", generation.number);
-  head(out, "weir_config_last_success_timestamp_seconds", "gauge",
-       "When the rules in force were read.");
+  write_head(out, "weir_config_last_success_timestamp_seconds", "gauge",
+             "When the rules in force were read.");
   fmt::format_to(out, "weir_config_last_success_timestamp_seconds {:.3f}\n",
                  std::chrono::duration<double>(generation.read_at.time_since_epoch()).count());
   write_decisions(out, rows, sum);

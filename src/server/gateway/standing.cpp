@@ -2,12 +2,9 @@
 
 #include <algorithm>
 
-namespace weir::server {
+#include "server/rate_policy.hpp"
 
-const LimitTerm* only_term(const gateway::Quota& quota) noexcept {
-  if (!quota.limit || quota.limit->terms().size() != 1) return nullptr;
-  return &quota.limit->terms().front();
-}
+namespace weir::server {
 
 Standing standing_of(const GateAnswer& answer) {
   Standing standing;
@@ -17,14 +14,9 @@ Standing standing_of(const GateAnswer& answer) {
     standing.retry_after = std::max(Span{0}, *at - answer.decided_at);
   }
   if (!judged.decision || judged.quota->kind != gateway::Quota::Kind::limited) return standing;
-  const Decision& decision = *judged.decision;
-  const LimitTerm* const term = only_term(*judged.quota);
   standing.policies.push_back(
-      {.name = judged.rule->name.empty() ? judged.rule->label : judged.rule->name,
-       .quota = term ? term->count : decision.limit,
-       .window = term ? std::optional<Span>(term->period) : std::nullopt,
-       .remaining = decision.remaining,
-       .reset_after = std::max(Span{0}, decision.reset_at - answer.decided_at)});
+      policy_of(judged.rule->name.empty() ? judged.rule->label : judged.rule->name,
+                *judged.quota->limit, *judged.decision, answer.decided_at));
   return standing;
 }
 

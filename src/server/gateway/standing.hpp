@@ -24,7 +24,4 @@ struct Standing {
 /// to this one keeps to all.
 Standing standing_of(const GateAnswer& answer);
 
-/// The term that a limit of one has.
-const LimitTerm* only_term(const gateway::Quota& quota) noexcept;
-
 }  // namespace weir::server

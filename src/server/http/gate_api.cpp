@@ -12,6 +12,7 @@
 #include "gateway/route.hpp"
 #include "server/gateway/standing.hpp"
 #include "server/http/query.hpp"
+#include "server/rate_policy.hpp"
 #include "wire/json.hpp"
 
 namespace weir::server {
@@ -132,15 +133,6 @@ class Forwarded {
   std::optional<gateway::Address> ip_;
 };
 
-std::string fields_of(const Standing& standing, http::RateDialect dialect) {
-  std::string lines;
-  http::RateFields::write(dialect, standing.shown(), [&lines](const http::Field& field) {
-    lines += field.name;
-    lines += ": " + field.value + "\r\n";
-  });
-  return lines;
-}
-
 /// application/problem+json of the quota that was exceeded, or of a store that nobody reaches.
 std::string problem_of(const GateAnswer& answer, int status) {
   const Judged& binding = answer.judged[*answer.binding];
@@ -161,7 +153,7 @@ HttpAnswer answer_of(const GateAnswer& answer, const Asked& asked, http::RateDia
   HttpAnswer http;
   http.fields =
       "Cache-Control: no-store\r\nWeir-Generation: " + std::to_string(answer.generation->number) +
-      "\r\n" + fields_of(standing_of(answer), dialect);
+      "\r\n" + rate_lines(dialect, standing_of(answer).shown());
   if (answer.allowed) return http;
   const bool unavailable =
       answer.binding && answer.judged[*answer.binding].source == redis::Source::closed;

@@ -10,8 +10,8 @@
 #include "server/http/decision_json.hpp"
 #include "server/http/json.hpp"
 #include "server/http/query.hpp"
+#include "server/rate_policy.hpp"
 #include "weir/duration.hpp"
-#include "weir/http/rate_fields.hpp"
 #include "wire/integer.hpp"
 
 namespace weir::server {
@@ -92,18 +92,10 @@ int status_of(const Decision& decision, const std::optional<redis::Source>& sour
 /// How a caller stands with the limit that decided: RateLimit-Policy, RateLimit, Retry-After.
 HttpAnswer with_rate_fields(HttpAnswer answer, const Rule& rule, const Decision& decision,
                             Instant decided_at) {
-  const auto& terms = rule.limit.terms();
-  const LimitTerm* const only = terms.size() == 1 ? &terms.front() : nullptr;
-  const http::RatePolicy policy{.name = rule.name,
-                                .quota = only ? only->count : decision.limit,
-                                .window = only ? std::optional<Span>(only->period) : std::nullopt,
-                                .remaining = decision.remaining,
-                                .reset_after = std::max(Span{0}, decision.reset_at - decided_at)};
+  const http::RatePolicy policy = policy_of(rule.name, rule.limit, decision, decided_at);
   http::RateStanding standing{.policies = {&policy, 1}};
   if (decision.verdict == Verdict::denied) standing.retry_after = decision.ready_at - decided_at;
-  http::RateFields::write(http::RateDialect::ietf, standing, [&answer](const http::Field& field) {
-    answer.fields.append(field.name).append(": ").append(field.value).append("\r\n");
-  });
+  answer.fields += rate_lines(http::RateDialect::ietf, standing);
   return answer;
 }
 

@@ -1,7 +1,8 @@
 #include "server/gateway/decider.hpp"
 
-#include <gtest/gtest.h>
+#include <gmock/gmock.h>
 
+#include "server/gateway/rule_metrics.hpp"
 #include "test/server/gateway/gate.hpp"
 
 namespace weir::test {
@@ -220,6 +221,32 @@ TEST(Decider, ARaisedLimitKeepsWhatWasUsedAndANewNameBeginsAnew) {
   EXPECT_FALSE(gate.lets("ann")) << "back to the old numbers is no amnesty";
   ASSERT_TRUE(gate.reload("rules: [{name: s, key: '{user}', limit: fixed-window 2/365d}]"));
   EXPECT_TRUE(gate.lets("ann"));
+}
+
+TEST(Decider, ARaisedLimitOfTheCalendarKeepsWhatWasUsed) {
+  Gate gate("rules: [{name: r, key: '{user}', limit: calendar-window 2/year}]");
+  EXPECT_TRUE(gate.lets("ann"));
+  EXPECT_TRUE(gate.lets("ann"));
+  EXPECT_FALSE(gate.lets("ann"));
+  ASSERT_TRUE(gate.reload("rules: [{name: r, key: '{user}', limit: calendar-window 3/year}]"));
+  EXPECT_TRUE(gate.lets("ann"));
+  EXPECT_FALSE(gate.lets("ann"));
+}
+
+TEST(RuleMetrics, TellAWindowWhereItHasOneLength) {
+  Gate gate(R"(
+rules:
+  - {name: hourly, limit: 50/1h}
+  - {name: monthly, limit: calendar-window 50/month}
+)");
+  std::string text;
+  const server::RuleCounts* const counts = &gate.decider.counts();
+  server::write_rule_metrics(text, *gate.decider.generation(), {&counts, 1});
+  EXPECT_THAT(text, testing::HasSubstr(R"(weir_rule_limit{domain="default",rule="monthly"} 50)"));
+  EXPECT_THAT(
+      text, testing::HasSubstr(R"(weir_rule_window_seconds{domain="default",rule="hourly"} 3600)"));
+  EXPECT_THAT(text, testing::Not(testing::HasSubstr(
+                        R"(weir_rule_window_seconds{domain="default",rule="monthly"})")));
 }
 
 TEST(Decider, ABadFileChangesNothing) {

@@ -71,6 +71,12 @@ TEST_F(LimitApi, TakesUntilTheLimitRefuses) {
   EXPECT_EQ(service_.metrics.decisions().back().by_verdict[2], 1U);
 }
 
+TEST_F(LimitApi, TellsNoWindowWhereTheCalendarHasLongerAndShorterOnes) {
+  const std::string answer = take(R"({"key":"a","limit":"calendar-window 2/month"})");
+  EXPECT_EQ(statuses(answer), "200");
+  EXPECT_THAT(answer, HasSubstr("RateLimit-Policy: \"calendar-window 2/month\";q=2\r\n"));
+}
+
 TEST_F(LimitApi, NeverAsksToRetryWhatIsImpossible) {
   const std::string answer = take(R"({"key":"a","limit":"2/1m","cost":3})");
   EXPECT_EQ(statuses(answer), "429");
