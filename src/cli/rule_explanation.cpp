@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "gateway/route.hpp"
+#include "limit/characters.hpp"
 
 namespace weir::cli {
 namespace {
@@ -43,7 +44,7 @@ std::optional<InputError> add_headers(const CallWords& words, Parts& parts) {
   for (const std::string& text : words.headers) {
     const auto pair = pair_of({.name = "--header", .text = text});
     if (!pair) return pair.error();
-    parts.header_texts.emplace_back(gateway::in_lower_case(pair->first), pair->second);
+    parts.header_texts.emplace_back(in_lower_case(pair->first), pair->second);
   }
   for (const auto& [name, value] : parts.header_texts) parts.headers.push_back({name, value});
   parts.call.headers = parts.headers;

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "gateway/suggestion.hpp"
+#include "limit/characters.hpp"
 
 namespace weir::gateway {
 namespace {
@@ -28,14 +29,6 @@ std::optional<std::string_view> unless_empty(std::optional<std::string_view> val
 }
 
 }  // namespace
-
-std::string in_lower_case(std::string_view text) {
-  std::string lowered(text);
-  std::ranges::transform(lowered, lowered.begin(), [](char c) {
-    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  });
-  return lowered;
-}
 
 Expected<Attribute, std::string> read_attribute(std::string_view text) {
   for (const Known& known : plain) {

@@ -48,9 +48,6 @@ struct Attribute {
   bool operator==(const Attribute&) const = default;
 };
 
-/// Of ASCII: the names of header fields are compared so.
-std::string in_lower_case(std::string_view text);
-
 /// Errors: what was expected.
 Expected<Attribute, std::string> read_attribute(std::string_view text);
 std::string print(const Attribute& attribute);

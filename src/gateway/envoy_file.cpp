@@ -6,6 +6,7 @@
 #include "gateway/fields.hpp"
 #include "gateway/rule_file.hpp"
 #include "gateway/suggestion.hpp"
+#include "limit/characters.hpp"
 
 namespace weir::gateway {
 namespace {

@@ -5,6 +5,7 @@
 
 #include "gateway/fields.hpp"
 #include "gateway/suggestion.hpp"
+#include "limit/characters.hpp"
 #include "weir/duration.hpp"
 
 namespace weir::gateway {

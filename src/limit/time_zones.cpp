@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
-#include <numeric>
 
 #include "limit/characters.hpp"
+#include "limit/edit_distance.hpp"
 #include "limit/quoted.hpp"
 #include "limit/tzif.hpp"
 
@@ -15,8 +15,6 @@ namespace {
 constexpr std::size_t most_zones = 2'000;
 constexpr std::size_t longest_name = 64;
 constexpr std::size_t largest_file = 65'536;
-
-char small(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
 
 /// Africa/Porto-Novo, Etc/GMT+5: no dot, so no way out of the folder.
 bool is_zone_name(std::string_view name) {
@@ -50,22 +48,6 @@ std::string bytes_of(const std::string& path) {
   file.read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
   bytes.resize(static_cast<std::size_t>(file.gcount()));
   return bytes;
-}
-
-/// How many letters have to be changed, put in or left out.
-std::size_t distance(std::string_view one, std::string_view other) {
-  std::vector<std::size_t> row(other.size() + 1);
-  std::iota(row.begin(), row.end(), std::size_t{0});
-  for (std::size_t at = 0; at < one.size(); ++at) {
-    std::size_t diagonal = row[0];
-    row[0] = at + 1;
-    for (std::size_t to = 0; to < other.size(); ++to) {
-      const std::size_t changed = diagonal + (small(one[at]) == small(other[to]) ? 0 : 1);
-      diagonal = row[to + 1];
-      row[to + 1] = std::min({changed, row[to] + 1, row[to + 1] + 1});
-    }
-  }
-  return row.back();
 }
 
 /// The name without its folders.
@@ -104,12 +86,13 @@ std::string TimeZones::unknown(std::string_view name) const {
   for (const auto& [known, zone] : zones_) {
     const std::size_t longer = std::max(known.size(), name.size());
     const bool near = longer - std::min(known.size(), name.size()) <= most_steps;
-    const std::size_t away = near ? distance(name, known) : most_steps + 1;
+    const std::size_t away = near ? edit_distance(name, known) : most_steps + 1;
     if (away < least) {
       nearest = known;
       least = away;
     }
-    if (least > most_steps && nearest.empty() && distance(place(known), name) == 0) nearest = known;
+    if (least > most_steps && nearest.empty() && edit_distance(place(known), name) == 0)
+      nearest = known;
   }
   const std::string text = "unknown time zone " + quoted(name);
   return nearest.empty() ? text : text + "; did you mean " + quoted(nearest) + "?";

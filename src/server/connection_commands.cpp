@@ -6,6 +6,7 @@
 #include <array>
 #include <optional>
 
+#include "limit/characters.hpp"
 #include "server/commands.hpp"
 #include "server/top_command.hpp"
 #include "server/transaction.hpp"
@@ -237,20 +238,12 @@ void each_command(Do&& action) {
   for (const Command& command : connection_commands()) action(command);
 }
 
-std::string lower(std::string_view name) {
-  std::string text(name);
-  for (char& c : text) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  }
-  return text;
-}
-
 void write_info(const Command* command, ReplyWriter& reply) {
   if (!command) return reply.null();
   const Keys keys = command->keys;
   const bool fixed = keys == Keys::first || keys == Keys::every;
   reply.array(6);
-  reply.bulk(lower(command->name));
+  reply.bulk(in_lower_case(command->name));
   reply.integer(command->arity);
   reply.array(keys == Keys::numbered ? 3 : 2);
   reply.simple(command->writes ? "write" : "readonly");
@@ -280,7 +273,7 @@ std::vector<std::string_view> pieces(std::string_view arguments) {
 /// redis-cli makes its hints of the arguments, and its help on a group needs one for every command.
 void write_docs(const Command& command, ReplyWriter& reply) {
   const bool limits = command.keys != Keys::none;
-  reply.bulk(lower(command.name));
+  reply.bulk(in_lower_case(command.name));
   reply.map(4);
   reply.bulk("summary");
   reply.bulk(command.summary);
@@ -351,7 +344,7 @@ void command(CommandContext& context, const Arguments& arguments, ReplyWriter& r
     reply.integer(static_cast<std::int64_t>(known));
   } else if (is_word(verb, "LIST") && names.empty()) {
     reply.array(known);
-    each_command([&](const Command& each) { reply.bulk(lower(each.name)); });
+    each_command([&](const Command& each) { reply.bulk(in_lower_case(each.name)); });
   } else if (is_word(verb, "GETKEYS") && !names.empty()) {
     command_keys(context, arguments, reply);
   } else {

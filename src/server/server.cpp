@@ -408,9 +408,8 @@ struct Server::State {
   /// Without memory for it who watches learns of the end by GOAWAY.
   void tell_health(grpc::Health::Serving serving) noexcept {
     try {
-      for (const char* name : {"", "envoy.service.ratelimit.v3.RateLimitService"}) {
-        health.set(name, serving);
-      }
+      health.set("", serving);
+      health.set(std::string(grpc::rate_limit_service), serving);
     } catch (const std::bad_alloc&) {
       service.log.write(LogKind::out_of_memory,
                         {{"lost", "a change of health"}, {"mend", "lower --max-memory"}});

@@ -1,5 +1,7 @@
 // Preloaded into a redis-server: its wall clock says what a file says, so that a test can set it.
+// Its modules' too: Valkey binds those to the C library itself (RTLD_DEEPBIND) unless hindered.
 // Written without the C library where that asks for the time before main().
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -46,6 +48,11 @@ int gettimeofday(timeval* time, void*) {
   if (clock_gettime(CLOCK_REALTIME, &now) != 0) return -1;
   *time = {.tv_sec = now.tv_sec, .tv_usec = now.tv_nsec / 1000};
   return 0;
+}
+
+void* dlopen(const char* path, int flags) {
+  const auto open = reinterpret_cast<void* (*)(const char*, int)>(::dlsym(RTLD_NEXT, "dlopen"));
+  return open(path, flags & ~RTLD_DEEPBIND);
 }
 
 time_t time(time_t* to) {

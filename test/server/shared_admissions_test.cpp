@@ -1,4 +1,5 @@
 // Do two servers on one Redis keep one limit's promise together? Judged by what their clients saw.
+// And what one on a cluster makes of keys that lie apart.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -7,6 +8,8 @@
 #include <thread>
 
 #include "test/history/check.hpp"
+#include "test/redis/redis_cluster.hpp"
+#include "test/redis/redis_connection.hpp"
 #include "test/server/load/resp_load.hpp"
 #include "test/server/server_process.hpp"
 #include "test/wire/redis_server.hpp"
@@ -50,6 +53,38 @@ TEST(TwoServersOnOneRedis, AdmitTogetherNoMoreThanTheLimit) {
   EXPECT_GE(seen[0].admitted + seen[1].admitted, 1'000);
   EXPECT_EQ(seen[0].absurd + seen[1].absurd, 0);
   for (auto& server : servers) EXPECT_EQ(server->terminate(), 0) << server->errors();
+}
+
+/// Of a decision, in words.
+std::string member(const wire::Reply& reply, std::string_view name) {
+  const wire::Reply* const value = reply.field(name);
+  if (!value) return "no " + std::string(name);
+  return value->type == wire::ReplyType::integer ? std::to_string(value->integer) : value->text;
+}
+
+TEST(AServerOnACluster, TakesOfKeysInSeveralSlotsOrGivesBack) {
+  test::RedisCluster cluster;
+  const test::ServerProcess server(test::ServerCommand{
+      .arguments = {WEIR_BINARY, "serve", "--resp", "127.0.0.1:0", "--metrics", "off", "--http",
+                    "off", "--grpc", "off", "--store",
+                    "redis+cluster://127.0.0.1:" + std::to_string(cluster.node(0).port()),
+                    "--store-deadline", "10s"},
+      .listeners = {"resp"}});
+  test::RedisConnection client(server.port("resp"));
+  const auto take_all = [&](const std::string& one, const std::string& other) {
+    return client.must({"WEIR.TAKEALL", "2", one, other, "2/1d", "1/1h"});
+  };
+  const wire::Reply first = take_all("ann", "bob");
+  EXPECT_EQ(member(first, "verdict"), "granted");
+  EXPECT_EQ(member(first, "atomic"), "0") << "their slots have different masters";
+  const wire::Reply refused = take_all("ann", "bob");
+  EXPECT_EQ(member(refused, "verdict"), "denied");
+  EXPECT_EQ(member(refused, "key"), "bob");
+  EXPECT_EQ(member(client.must({"WEIR.PEEK", "ann", "2/1d"}), "remaining"), "1")
+      << "what was taken before the refusal is given back";
+  const wire::Reply together = take_all("cid", "cid");
+  EXPECT_EQ(member(together, "verdict"), "granted");
+  EXPECT_EQ(member(together, "atomic"), "1") << "one key, one slot";
 }
 
 }  // namespace

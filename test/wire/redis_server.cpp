@@ -12,6 +12,7 @@
 #include <chrono>
 #include <csignal>
 #include <cstdint>
+#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -44,6 +45,39 @@ int free_port() {
   return ntohs(address.sin_port);
 }
 
+/// Of PATH, unless the environment names another: an older Redis, or Valkey.
+std::string program() {
+  const char* const named = std::getenv("WEIR_TEST_REDIS");
+  return named ? named : "redis-server";
+}
+
+/// Whether the server has what came with Redis 7.0; an older one ends at options it does not know.
+bool is_of_7() {
+  static const bool known = [] {
+    // As in "Redis server v=7.0.15 sha=...".
+    FILE* const said = ::popen((program() + " --version").c_str(), "r");
+    int major = 0;
+    const bool read = said && std::fscanf(said, "%*[^=]=%d", &major) == 1;
+    if (said) ::pclose(said);
+    return !read || major >= 7;
+  }();
+  return known;
+}
+
+/// Leaves out options of 7.0, each with its value.
+std::vector<std::string> before_7(const std::vector<std::string>& arguments) {
+  std::vector<std::string> left;
+  for (auto word = arguments.begin(); word != arguments.end(); ++word) {
+    if (*word == "--cluster-port" || *word == "--enable-debug-command" ||
+        *word == "--enable-module-command") {
+      ++word;
+    } else {
+      left.push_back(*word);
+    }
+  }
+  return left;
+}
+
 [[noreturn]] void become_redis(std::vector<std::string> arguments,
                                std::vector<std::string> environment) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // A test that crashes leaves no server behind.
@@ -52,7 +86,7 @@ int free_port() {
   words.reserve(arguments.size() + 1);
   for (std::string& argument : arguments) words.push_back(argument.data());
   words.push_back(nullptr);
-  ::execvp("redis-server", words.data());
+  ::execvp(words.front(), words.data());
   ::_exit(127);
 }
 
@@ -96,7 +130,7 @@ bool RedisServer::start() {
 }
 
 void RedisServer::spawn() {
-  std::vector<std::string> arguments{"redis-server"};
+  std::vector<std::string> arguments{program()};
   if (!extras_.config.empty()) arguments.push_back(folder_ + "/redis.conf");
   for (const char* const argument : {"--bind", "127.0.0.1", "--save", ""}) {
     arguments.emplace_back(argument);
@@ -110,6 +144,7 @@ void RedisServer::spawn() {
     arguments.push_back(value);
   }
   arguments.insert(arguments.end(), extras_.arguments.begin(), extras_.arguments.end());
+  if (!is_of_7()) arguments = before_7(arguments);
   const int log = ::open((folder_ + "/log").c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC,
                          S_IRUSR | S_IWUSR);
   process_ = ::fork();

@@ -77,6 +77,7 @@ struct Decider::Gathering {
   std::size_t awaited = 0;
 
   void gather(const GateAsk& ask);
+  std::vector<Claim> claims() const;
   void try_candidates(const Judged& judged);
   void sort_out();
   void conclude();
@@ -135,6 +136,16 @@ void Decider::Gathering::sort_out() {
   if (!of_envoy && std::ranges::any_of(answer.judged, refuses)) jointly.clear();
 }
 
+/// Of what is taken together.
+std::vector<Claim> Decider::Gathering::claims() const {
+  std::vector<Claim> claims;
+  claims.reserve(jointly.size());
+  for (const Judged* judged : jointly) {
+    claims.push_back({{judged->quota->states, judged->key}, judged->cost});
+  }
+  return claims;
+}
+
 /// Whether the calls are let through, and what that is owed to.
 void Decider::Gathering::conclude() {
   std::size_t quotas = 0;
@@ -169,23 +180,22 @@ void Decider::renew(std::shared_ptr<const Generation> generation, std::size_t id
 }
 
 void Decider::decide(const GateAsk& ask, Then then) {
-  if (!worker_.service.store) {
-    Gathering gathering;
+  const auto gather = [&](Gathering& gathering) {
     gathering.then = std::move(then);
     gathering.answer.generation = generation_;
     gathering.answer.decided_at = worker_.service.clock.now();
     gathering.gather(ask);
     if (held_ >= most_held) gathering.patience = Span{0};
-    ask_here(gathering);
-    return conclude(gathering);
+  };
+  if (worker_.service.store) {
+    const auto gathering = std::make_shared<Gathering>();
+    gather(*gathering);
+    return ask_there(gathering);
   }
-  const auto gathering = std::make_shared<Gathering>();
-  gathering->then = std::move(then);
-  gathering->answer.generation = generation_;
-  gathering->answer.decided_at = worker_.service.clock.now();
-  gathering->gather(ask);
-  if (held_ >= most_held) gathering->patience = Span{0};
-  ask_there(gathering);
+  Gathering gathering;
+  gather(gathering);
+  ask_here(gathering);
+  conclude(gathering);
 }
 
 void Decider::ask_here(Gathering& gathering) {
@@ -197,11 +207,7 @@ void Decider::ask_here(Gathering& gathering) {
     const Request request{now, judged.cost, gathering.patience};
     settle(judged, table.take({judged.quota->states, judged.key}, request).decision, here);
   } else if (!gathering.jointly.empty()) {
-    std::vector<Claim> claims;
-    claims.reserve(gathering.jointly.size());
-    for (const Judged* judged : gathering.jointly) {
-      claims.push_back({{judged->quota->states, judged->key}, judged->cost});
-    }
+    const std::vector<Claim> claims = gathering.claims();
     const JointAnswer answer = table.take_all(claims, {now, 0, gathering.patience});
     for (std::size_t at = 0; at < claims.size(); ++at) {
       // The joint answer tells of the binding one alone how it stands.
@@ -261,12 +267,7 @@ void Decider::ask_there(const std::shared_ptr<Gathering>& gathering) {
     return store.take({judged.quota->states, judged.key}, {judged.cost, gathering->patience},
                       std::move(then));
   }
-  std::vector<Claim> claims;
-  claims.reserve(jointly.size());
-  for (const Judged* judged : jointly) {
-    claims.push_back({{judged->quota->states, judged->key}, judged->cost});
-  }
-  store.take_all(claims, gathering->patience, std::move(then));
+  store.take_all(gathering->claims(), gathering->patience, std::move(then));
 }
 
 void Decider::conclude(Gathering& gathering) {

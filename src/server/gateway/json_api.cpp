@@ -4,10 +4,11 @@
 #include <google/protobuf/util/json_util.h>
 
 #include <memory>
-#include <optional>
 #include <string>
 #include <utility>
 #include <variant>
+
+#include "server/grpc/rate_limit_service.hpp"
 
 namespace weir::server {
 namespace {
@@ -15,9 +16,6 @@ namespace {
 namespace json = google::protobuf::util;
 using envoy::service::ratelimit::v3::RateLimitRequest;
 using envoy::service::ratelimit::v3::RateLimitResponse;
-
-constexpr std::string_view method_path =
-    "/envoy.service.ratelimit.v3.RateLimitService/ShouldRateLimit";
 
 int status_of(RateLimitResponse::Code overall) {
   switch (overall) {
@@ -27,7 +25,7 @@ int status_of(RateLimitResponse::Code overall) {
   }
 }
 
-/// One request's answer, kept until it is known whether it comes now or later.
+/// One request.
 struct JsonCall final : grpc::AnswerAddress, grpc::Answering {
   JsonCall() : AnswerAddress{this, nullptr} {}
 
@@ -41,19 +39,17 @@ struct JsonCall final : grpc::AnswerAddress, grpc::Answering {
   void finish(std::int32_t, grpc::Status status) override {
     there = nullptr;  // once
     if (status.code != grpc::Code::ok) answer = plain_text(400, std::move(status.message));
-    finished = true;
-    if (later) later->send(answer);
+    owed.send(std::move(answer));
   }
 
   HttpAnswer answer = plain_text(500, "the answer cannot be written as JSON");
-  bool finished = false;
-  std::optional<HttpLater> later{};
+  OwedAnswer owed{};
 };
 
 }  // namespace
 
 void add_json_api(Router& router, const grpc::Services& services) {
-  const auto& decide = std::get<grpc::Unary>(*services.find(method_path));
+  const auto& decide = std::get<grpc::Unary>(*services.find(grpc::rate_limit_method));
   router.add({"POST", "/json"}, [&decide](const HttpRequest& request, HttpReply& reply) {
     RateLimitRequest asked;
     const std::string body(request.body);
@@ -61,8 +57,7 @@ void add_json_api(Router& router, const grpc::Services& services) {
     if (!read.ok()) return reply.send(plain_text(400, read.ToString()));
     const auto call = std::make_shared<JsonCall>();
     decide(asked.SerializeAsString(), grpc::Reply(call, 0));
-    if (call->finished) return reply.send(call->answer);
-    call->later = reply.later();
+    call->owed.send_or_keep_place(reply);
   });
 }
 

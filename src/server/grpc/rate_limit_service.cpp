@@ -80,7 +80,7 @@ void RateLimitReply::post_failure(Status status) const {
 }
 
 void serve_rate_limits_by(Services& services, RateLimitDecider& decider, RateLimitBounds bounds) {
-  services.add("/envoy.service.ratelimit.v3.RateLimitService/ShouldRateLimit",
+  services.add(std::string(rate_limit_method),
                Unary([&decider, bounds](std::string_view message, Reply reply) {
                  static thread_local RateLimitReader reader;
                  const auto ask = reader.read(message, bounds);

@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "server/grpc/rate_limit_ask.hpp"
@@ -15,6 +16,11 @@
 #include "weir/vocabulary.hpp"
 
 namespace weir::server::grpc {
+
+inline constexpr std::string_view rate_limit_service =
+    "envoy.service.ratelimit.v3.RateLimitService";
+inline constexpr std::string_view rate_limit_method =
+    "/envoy.service.ratelimit.v3.RateLimitService/ShouldRateLimit";
 
 enum class RateLimitCode : std::uint8_t { unknown = 0, ok = 1, over_limit = 2 };
 

@@ -10,6 +10,7 @@
 
 #include "gateway/forwarded.hpp"
 #include "gateway/route.hpp"
+#include "limit/characters.hpp"
 #include "server/gateway/standing.hpp"
 #include "server/http/query.hpp"
 #include "server/rate_policy.hpp"
@@ -60,7 +61,7 @@ class Forwarded {
   std::string read() {
     lower_names_.reserve(request_.fields.size());
     for (const HttpField& field : request_.fields) {
-      const std::string& name = lower_names_.emplace_back(gateway::in_lower_case(field.name));
+      const std::string& name = lower_names_.emplace_back(in_lower_case(field.name));
       headers_.push_back({name, field.value});
     }
     const gateway::Address peer = peer_of(request_.peer);
@@ -163,17 +164,6 @@ HttpAnswer answer_of(const GateAnswer& answer, const Asked& asked, http::RateDia
   return http;
 }
 
-/// The answer of a handler, whether it comes before the handler returns or later.
-struct Owed {
-  std::optional<HttpAnswer> now;
-  std::optional<HttpLater> later;
-
-  void send(HttpAnswer&& answer) {
-    if (later) return later->send(answer);
-    now = std::move(answer);
-  }
-};
-
 void forward(Decider& decider, const HttpRequest& request, HttpReply& reply) {
   const auto asked = read_asked(request.query);
   if (!asked) return reply.send(problem(400, "query: " + asked.error().message));
@@ -196,14 +186,13 @@ void forward(Decider& decider, const HttpRequest& request, HttpReply& reply) {
   }
   const std::array<Call, 1> calls{forwarded.call()};
   constexpr std::array<Cost, 1> once{1};
-  const auto owed = std::make_shared<Owed>();
+  const auto owed = std::make_shared<OwedAnswer>();
   decider.decide(
       {.rules = rules, .calls = calls, .hits = once, .waiting = GateAsk::Waiting::as_rules_say},
       [owed, asked = *asked, dialect = rules->domain().dialect](GateAnswer&& answer) {
         owed->send(answer_of(answer, asked, dialect));
       });
-  if (owed->now) return reply.send(*owed->now);
-  owed->later = reply.later();
+  owed->send_or_keep_place(reply);
 }
 
 }  // namespace

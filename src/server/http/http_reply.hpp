@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -80,5 +81,27 @@ inline HttpLater HttpReply::later() {
   done_ = true;
   return {outbox_, framing_};
 }
+
+/// The answer of a handler that does not know whether it comes before the handler returns; shared
+/// with what brings it.
+///
+/// Threads  the connection's
+class OwedAnswer {
+ public:
+  void send(HttpAnswer&& answer) {
+    if (later_) return later_->send(answer);
+    now_ = std::move(answer);
+  }
+
+  /// At the handler's end.
+  void send_or_keep_place(HttpReply& reply) {
+    if (now_) return reply.send(*now_);
+    later_ = reply.later();
+  }
+
+ private:
+  std::optional<HttpAnswer> now_{};
+  std::optional<HttpLater> later_{};
+};
 
 }  // namespace weir::server
