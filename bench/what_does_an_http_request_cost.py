@@ -14,16 +14,12 @@ median and the least are shown; ratios are taken within a round, and their media
 """
 
 import argparse
-import os
 import pathlib
-import platform
-import re
 import shutil
-import socket
 import statistics
-import subprocess
 import tempfile
-import time
+
+import served
 
 NGINX = """daemon off; master_process off; pid {folder}/pid; error_log {folder}/log;
 events {{ worker_connections 1024; }}
@@ -51,58 +47,24 @@ FORWARDED = ("X-Forwarded-For: 203.0.113.77", "X-Forwarded-Method: GET",
              "X-Forwarded-Host: shop.example", "X-Forwarded-Uri: /v1/orders/1234")
 
 
-def free_port() -> int:
-    with socket.socket() as unused:
-        unused.bind(("127.0.0.1", 0))
-        return unused.getsockname()[1]
+def start(kind: str, weir: pathlib.Path, folder: str) -> served.Server:
+    port = served.free_port()
+    if kind.startswith("nginx"):
+        page = pathlib.Path(folder) / "nginx.conf"
+        page.write_text(NGINX.format(folder=folder, port=port))
+        return served.Server(["nginx", "-c", str(page), "-p", folder], port)
+    return served.Server(
+        [weir, "serve", "--resp", "127.0.0.1:0", "--metrics", "off", "--threads", "1", "--grpc",
+         "off", "--http", f"127.0.0.1:{port}", "--max-http-requests", "100M", "--rate",
+         "1M/1s per ip"], port)
 
 
-def scheduled_seconds(pid: int) -> float:
-    """Of all threads on a processor, to the nanosecond: ticks of 10 ms would blur short runs."""
-    return sum(int(each.read_text().split()[0])
-               for each in pathlib.Path(f"/proc/{pid}/task").glob("*/schedstat")) / 1e9
-
-
-class Server:
-    def __init__(self, kind: str, weir: pathlib.Path, folder: str):
-        self.port = free_port()
-        self.path = PATHS[kind]
-        fields = FORWARDED if "forward" in kind else ()
-        self.fields = [word for field in fields for word in ("-H", field)]
-        if kind.startswith("nginx"):
-            page = pathlib.Path(folder) / "nginx.conf"
-            page.write_text(NGINX.format(folder=folder, port=self.port))
-            command = ["nginx", "-c", str(page), "-p", folder]
-        else:
-            command = [weir, "serve", "--resp", "127.0.0.1:0", "--metrics", "off", "--threads", "1",
-                       "--grpc", "off", "--http", f"127.0.0.1:{self.port}",
-                       "--max-http-requests", "100M", "--rate", "1M/1s per ip"]
-        self.process = subprocess.Popen(command, stdout=subprocess.DEVNULL,
-                                        stderr=subprocess.DEVNULL)
-        for _ in range(200):
-            with socket.socket() as probe:
-                if probe.connect_ex(("127.0.0.1", self.port)) == 0:
-                    return
-            time.sleep(0.02)
-        raise SystemExit(f"{kind} does not listen")
-
-    def stop(self):
-        self.process.terminate()
-        self.process.wait(10)
-
-    def microseconds(self, in_flight: int, requests: int) -> float:
-        before = scheduled_seconds(self.process.pid)
-        told = subprocess.run(
-            ["h2load", "--h1", "-n", str(requests), "-c", "50", "-m", str(in_flight),
-             *self.fields, f"http://127.0.0.1:{self.port}{self.path}"],
-            capture_output=True, text=True, check=True).stdout
-        if not re.search(rf"\b{requests} 2xx", told):
-            raise SystemExit(f"not every request was granted:\n{told}")
-        return (scheduled_seconds(self.process.pid) - before) / requests * 1e6
-
-
-def ratio_of(costs: list[float], to: list[float]) -> float:
-    return statistics.median(cost / other for cost, other in zip(costs, to))
+def microseconds(server: served.Server, kind: str, in_flight: int, requests: int) -> float:
+    fields = [word for field in FORWARDED for word in ("-H", field)] if "forward" in kind else []
+    before = served.processor_seconds(server.process.pid)
+    served.h2load(f"http://127.0.0.1:{server.port}{PATHS[kind]}", requests,
+                  ["--h1", "-c", "50", "-m", str(in_flight), *fields])
+    return (served.processor_seconds(server.process.pid) - before) / requests * 1e6
 
 
 def main() -> None:
@@ -121,22 +83,22 @@ def main() -> None:
     for _ in range(options.rounds):
         for (kind, in_flight), each in costs.items():
             with tempfile.TemporaryDirectory() as folder:
-                server = Server(kind, options.weir, folder)
+                server = start(kind, options.weir, folder)
                 try:
-                    server.microseconds(in_flight, max(options.requests // 20, 1000))
-                    each.append(server.microseconds(in_flight, options.requests))
+                    microseconds(server, kind, in_flight, max(options.requests // 20, 1000))
+                    each.append(microseconds(server, kind, in_flight, options.requests))
                 finally:
                     server.stop()
-    print(f"{time.strftime('%Y-%m-%d')}, {os.cpu_count()} cores, {platform.platform()}, "
-          f"load average {os.getloadavg()[0]:.1f}; {options.rounds} rounds of {options.requests} "
-          "requests over 50 connections")
+    print(f"{served.machine()}; {options.rounds} rounds of {options.requests} requests over 50 "
+          "connections")
     print(f"{'in flight':>9}  {'server':16}{'CPU us/request':>15}{'least':>8}{'to return':>11}")
     for (kind, in_flight), each in costs.items():
-        ratio = ratio_of(each, costs["nginx return", in_flight])
+        ratio = served.median_ratio(each, costs["nginx return", in_flight])
         print(f"{in_flight:>9}  {kind:16}{statistics.median(each):15.2f}{min(each):8.2f}"
               f"{ratio:11.2f}")
     for in_flight in (1, 16):
-        ratio = ratio_of(costs["weir /v1/forward", in_flight], costs["nginx forwarded", in_flight])
+        ratio = served.median_ratio(costs["weir /v1/forward", in_flight],
+                                    costs["nginx forwarded", in_flight])
         print(f"{in_flight:>9}  weir /v1/forward to nginx forwarded: {ratio:.2f}")
 
 

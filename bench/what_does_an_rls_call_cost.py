@@ -12,56 +12,29 @@ are taken within a round, and their median counts.
 """
 
 import argparse
-import os
 import pathlib
-import platform
-import re
 import shutil
 import statistics
 import subprocess
 import tempfile
-import time
 
-PATH = "/envoy.service.ratelimit.v3.RateLimitService/ShouldRateLimit"
-
-
-def field(number: int, content: bytes) -> bytes:
-    return bytes([number << 3 | 2, len(content)]) + content
-
-
-def entry(key: bytes, value: bytes) -> bytes:
-    return field(1, field(1, key) + field(2, value))
-
-
-# RateLimitRequest{domain, descriptors{entries{key, value} entries{key, value}}}
-MESSAGE = field(1, b"edge") + field(2, entry(b"remote_address", b"203.0.113.77")
-                                    + entry(b"path", b"/v1/orders"))
-BODY = b"\0" + len(MESSAGE).to_bytes(4, "big") + MESSAGE
-
-
-def scheduled_seconds(pid: int) -> float:
-    """On a processor, to the nanosecond: ticks of 10 ms would blur short runs."""
-    return int(pathlib.Path(f"/proc/{pid}/schedstat").read_text().split()[0]) / 1e9
+import served
 
 
 class Server:
     def __init__(self, program: pathlib.Path, kind: str):
         self.process = subprocess.Popen([program, kind], stdout=subprocess.PIPE, text=True)
-        self.address = self.process.stdout.readline().split()[1]
+        self.port = int(self.process.stdout.readline().rsplit(":", 1)[1])
 
     def stop(self):
         self.process.terminate()
         self.process.wait(10)
 
     def microseconds(self, body: str, streams: int, calls: int) -> float:
-        before = scheduled_seconds(self.process.pid)
-        told = subprocess.run(
-            ["h2load", "-n", str(calls), "-c", "10", "-m", str(streams), "-d", body,
-             "-H", "content-type: application/grpc", "-H", "te: trailers",
-             f"http://{self.address}{PATH}"], capture_output=True, text=True, check=True).stdout
-        if not re.search(rf"\b{calls} succeeded, 0 failed", told):
-            raise SystemExit(f"not every call was answered:\n{told}")
-        return (scheduled_seconds(self.process.pid) - before) / calls * 1e6
+        before = served.processor_seconds(self.process.pid)
+        served.h2load(served.rls_url(self.port), calls,
+                      ["-c", "10", "-m", str(streams), "-d", body, *served.RLS_FIELDS])
+        return (served.processor_seconds(self.process.pid) - before) / calls * 1e6
 
 
 def main() -> None:
@@ -78,7 +51,7 @@ def main() -> None:
         return
     costs = {(kind, streams): [] for streams in (1, 16) for kind in ("floor", "weir")}
     with tempfile.NamedTemporaryFile() as body:
-        body.write(BODY)
+        body.write(served.rls_body(remote_address="203.0.113.77", path="/v1/orders"))
         body.flush()
         for _ in range(options.rounds):
             for (kind, streams), each in costs.items():
@@ -88,14 +61,12 @@ def main() -> None:
                     each.append(server.microseconds(body.name, streams, options.calls))
                 finally:
                     server.stop()
-    print(f"{time.strftime('%Y-%m-%d')}, {os.cpu_count()} cores, {platform.platform()}, "
-          f"load average {os.getloadavg()[0]:.1f}; {options.rounds} rounds of {options.calls} "
-          "calls over 10 connections")
+    print(f"{served.machine()}; {options.rounds} rounds of {options.calls} calls over 10 "
+          "connections")
     print(f"{'at once':>8}  {'server':8}{'CPU us/call':>12}{'least':>8}{'to the floor':>14}")
     for (kind, streams), each in costs.items():
-        ratios = [cost / floor for cost, floor in zip(each, costs["floor", streams])]
         print(f"{streams:>8}  {kind:8}{statistics.median(each):12.2f}{min(each):8.2f}"
-              f"{statistics.median(ratios):14.2f}")
+              f"{served.median_ratio(each, costs['floor', streams]):14.2f}")
 
 
 if __name__ == "__main__":
