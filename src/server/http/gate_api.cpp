@@ -10,7 +10,6 @@
 
 #include "gateway/forwarded.hpp"
 #include "gateway/route.hpp"
-#include "limit/characters.hpp"
 #include "server/gateway/standing.hpp"
 #include "server/http/query.hpp"
 #include "server/rate_policy.hpp"
@@ -59,11 +58,6 @@ class Forwarded {
 
   /// What is wrong with it; empty where nothing is.
   std::string read() {
-    lower_names_.reserve(request_.fields.size());
-    for (const HttpField& field : request_.fields) {
-      const std::string& name = lower_names_.emplace_back(in_lower_case(field.name));
-      headers_.push_back({name, field.value});
-    }
     const gateway::Address peer = peer_of(request_.peer);
     if (!clients_.trusted.contains(peer)) {
       return gateway::print(peer) + " is not among the trusted_proxies of this domain";
@@ -78,7 +72,7 @@ class Forwarded {
             .uri = uri_,
             .user = user_,
             .ip = ip_,
-            .headers = headers_};
+            .headers = request_.fields};
   }
 
  private:
@@ -94,7 +88,7 @@ class Forwarded {
     const std::string_view name =
         clients_.ip_from == gateway::ClientFrom::forwarded ? "forwarded" : "x-forwarded-for";
     std::vector<std::string_view> lines;
-    for (const gateway::Header& header : headers_) {
+    for (const gateway::Header& header : request_.fields) {
       if (header.name == name) lines.push_back(header.value);
     }
     ip_ = gateway::client_of(clients_.ip_from, {peer, lines}, clients_.trusted);
@@ -114,7 +108,7 @@ class Forwarded {
 
   /// Twice is an error: a client may have sent the one that its proxy was to write.
   std::string read_one(std::string_view name, std::optional<std::string_view>& value) {
-    for (const gateway::Header& header : headers_) {
+    for (const gateway::Header& header : request_.fields) {
       if (header.name != name) continue;
       if (value) return "two fields " + std::string(name) + "; expected that of the proxy alone";
       value = header.value;
@@ -124,8 +118,6 @@ class Forwarded {
 
   const HttpRequest& request_;
   const Clients& clients_;
-  std::vector<std::string> lower_names_;
-  std::vector<gateway::Header> headers_;
   std::optional<std::string_view> method_;
   std::optional<std::string_view> uri_;
   std::string route_;  ///< what uri_ is of, in one spelling

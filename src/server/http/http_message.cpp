@@ -1,25 +1,13 @@
 #include "server/http/http_message.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <iterator>
 
 #include "wire/json.hpp"
 
 namespace weir::server {
-namespace {
-
-constexpr char lower(char c) noexcept {
-  return c >= 'A' && c <= 'Z' ? static_cast<char>(c + ('a' - 'A')) : c;
-}
-
-}  // namespace
 
 std::string_view HttpRequest::field(std::string_view name) const noexcept {
-  const auto found = std::ranges::find_if(fields, [name](const HttpField& each) {
-    return std::ranges::equal(each.name, name, {}, lower, lower);
-  });
+  const auto found = std::ranges::find(fields, name, &gateway::Header::name);
   return found != fields.end() ? found->value : std::string_view{};
 }
 
@@ -66,13 +54,14 @@ HttpAnswer json_answer(int status, std::string body) {
 
 void write_answer(const HttpAnswer& answer, HttpFraming framing, std::string_view date,
                   std::string& output) {
-  const auto out = std::back_inserter(output);
-  fmt::format_to(out, "HTTP/1.1 {} {}\r\nDate: {}\r\n", answer.status, reason_of(answer.status),
-                 date);
+  output.append("HTTP/1.1 ").append(std::to_string(answer.status)).append(" ");
+  output.append(reason_of(answer.status)).append("\r\nDate: ").append(date).append("\r\n");
   if (!answer.content_type.empty()) {
-    fmt::format_to(out, "Content-Type: {}\r\n", answer.content_type);
+    output.append("Content-Type: ").append(answer.content_type).append("\r\n");
   }
-  if (answer.status != 204) fmt::format_to(out, "Content-Length: {}\r\n", answer.body.size());
+  if (answer.status != 204) {
+    output.append("Content-Length: ").append(std::to_string(answer.body.size())).append("\r\n");
+  }
   output += answer.fields;
   if (framing.close) {
     output += "Connection: close\r\n";

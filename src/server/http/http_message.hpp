@@ -5,26 +5,22 @@
 #include <string_view>
 #include <vector>
 
-namespace weir::server {
+#include "gateway/call.hpp"
 
-/// One line of a request's or an answer's head.
-struct HttpField {
-  std::string_view name;
-  std::string_view value;
-};
+namespace weir::server {
 
 /// One request, whole. Views live until its handler returns.
 struct HttpRequest {
   std::string_view method;
   std::string_view path;   ///< as it was sent: nothing is decoded, nothing normalised
   std::string_view query;  ///< behind '?', as it was sent
-  std::vector<HttpField> fields;
+  std::vector<gateway::Header> fields;
   std::string_view body;
   std::string_view peer;
   bool http_1_0 = false;
   bool keep_alive = true;
 
-  /// The value of the first field of the name, in any case; empty where there is none.
+  /// The value of the first field of the name, in lower case; empty where there is none.
   std::string_view field(std::string_view name) const noexcept;
 };
 

@@ -29,7 +29,7 @@ class Http : public testing::Test {
     });
     front_.router.add({"GET", "/field"}, [](const HttpRequest& request, HttpReply& reply) {
       reply.send(server::plain_text(
-          200, std::string(request.field("x-Color")) + " from " + std::string(request.peer)));
+          200, std::string(request.field("x-color")) + " from " + std::string(request.peer)));
     });
     front_.router.add({"GET", "/later"}, [this](const HttpRequest&, HttpReply& reply) {
       owed_.push_back(reply.later());
