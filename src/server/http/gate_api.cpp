@@ -29,7 +29,9 @@ constexpr std::string_view reduced_capacity =
 /// What stands behind /v1/forward?
 struct Asked {
   std::string domain{};
-  int refusal = 429;  ///< nginx hands on 401 and 403 alone
+  /// Absent, a refusal is a 429, or a 503 where nobody could count. nginx hands on 401 and 403
+  /// alone; Envoy takes a 5xx for an answer that did not come.
+  std::optional<int> refusal{};
 };
 
 Expected<Asked, QueryError> read_asked(std::string_view query) {
@@ -150,9 +152,11 @@ HttpAnswer answer_of(const GateAnswer& answer, const Asked& asked, http::RateDia
   if (answer.allowed) return http;
   const bool unavailable =
       answer.binding && answer.judged[*answer.binding].source == redis::Source::closed;
-  http.status = asked.refusal == 403 ? 403 : unavailable ? 503 : 429;
+  // The problem tells what the client is to read: a proxy makes a 429 of the 403 that it asked for.
+  const int status = unavailable && !asked.refusal ? 503 : 429;
+  http.status = asked.refusal.value_or(status);
   http.content_type = "application/problem+json";
-  http.body = problem_of(answer, unavailable ? 503 : 429);
+  http.body = problem_of(answer, status);
   return http;
 }
 
@@ -190,7 +194,8 @@ void forward(Decider& decider, const HttpRequest& request, HttpReply& reply) {
 }  // namespace
 
 void add_gate_api(Router& router, Decider& decider) {
-  router.add({"GET", "/v1/forward"}, [&decider](const HttpRequest& request, HttpReply& reply) {
+  // Envoy asks by the method of the request that it has before it.
+  router.add({any_method, "/v1/forward"}, [&decider](const HttpRequest& request, HttpReply& reply) {
     forward(decider, request, reply);
   });
 }

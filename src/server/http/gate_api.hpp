@@ -1,4 +1,4 @@
-// GET /v1/forward: may this request go on? Asked by proxies, answered by the rules in force.
+// /v1/forward, by any method: may this request go on? Asked by proxies, answered by the rules.
 #pragma once
 
 #include "server/gateway/decider.hpp"

@@ -20,7 +20,8 @@ void Router::add(HttpRoute route, HttpHandler handler) {
 void Router::route(const HttpRequest& request, HttpReply& reply) const {
   const std::string_view method = request.method == "HEAD" ? "GET" : request.method;
   for (const Entry& entry : entries_) {
-    if (entry.route.path == request.path && entry.route.method == method) {
+    const HttpRoute& route = entry.route;
+    if (route.path == request.path && (route.method == method || route.method == any_method)) {
       return entry.handler(request, reply);
     }
   }
@@ -32,6 +33,7 @@ std::string Router::methods_of(std::string_view path) const {
   std::string methods;
   for (const auto& [route, handler] : entries_) {
     if (route.path != path && path != "*") continue;
+    if (route.method == any_method) continue;
     if (methods.find(route.method) != std::string::npos) continue;
     methods += std::string(route.method) + (route.method == "GET" ? ", HEAD, " : ", ");
   }

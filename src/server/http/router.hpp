@@ -13,6 +13,9 @@ namespace weir::server {
 /// Answers one request: reply.send() before it returns, or reply.later().
 using HttpHandler = std::function<void(const HttpRequest&, HttpReply&)>;
 
+/// The method of a route that answers all of them, those that nobody has heard of too.
+inline constexpr std::string_view any_method = "*";
+
 /// A method and a path, exact to the byte. A GET answers HEAD too.
 struct HttpRoute {
   std::string_view method;

