@@ -25,7 +25,17 @@ HERE = pathlib.Path(__file__).resolve()
 RECIPES = HERE.parents[3] / "examples" / "proxies"
 sys.path.append(str(HERE.parents[1] / "clients"))
 import toolchains  # noqa: E402
+from redis_server import Redis  # noqa: E402
 from weir_process import Weir  # noqa: E402
+
+# Of each word for without_store a rule; and one by which a test sees that weir is asked.
+RULES_OF_A_STORE = """
+rules:
+  - {name: open, match: {route: /open}, key: "{ip}", limit: 4/1h, without_store: open}
+  - {name: closed, match: {route: /closed}, key: "{ip}", limit: 4/1h, without_store: closed}
+  - {name: share, match: {route: /share}, key: "{ip}", limit: 4/1h, without_store: share}
+  - {name: seen, match: {route: /seen}, key: "{ip}", limit: 1M/1s}
+"""
 
 Answer = collections.namedtuple("Answer", "status fields body")
 
@@ -71,6 +81,7 @@ class Recipe:
     rules = "rules.yaml"
     domain = "default"
     protocol = "http"
+    nobody_could_count = 429  # what a rule that says "closed" answers without its store
     decodes = ("/login", "/%6cogin", "/login?next=/")  # one path, as clients may write it
 
     @classmethod
@@ -128,8 +139,8 @@ class Recipe:
     def said(self):
         return (self.scratch / "log").read_text()
 
-    def ask(self, path="/", method="GET", body=None, **fields):
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
+    def ask(self, path="/", method="GET", body=None, port=None, **fields):
+        connection = http.client.HTTPConnection("127.0.0.1", port or self.port, timeout=30)
         with contextlib.closing(connection):
             connection.request(method, path, body, headers={
                 name.replace("_", "-"): value for name, value in fields.items()})
@@ -236,6 +247,37 @@ class Recipe:
             each.join()
         self.assertEqual(statuses, {200: 5, 429: 35}, self.said())
 
+    def test_a_rule_says_what_becomes_of_it_without_its_store(self):
+        store = Redis()
+        self.addCleanup(store.end)
+        rules = self.scratch / "rules_of_a_store.yaml"
+        rules.write_text(RULES_OF_A_STORE)
+        self.weir.stop()
+        self.weir = self.enter(Weir(
+            "--http", f"127.0.0.1:{self.weir.ports['http']}", "--rules", str(rules), "--store",
+            f"redis://127.0.0.1:{store.port}", "--store-deadline", "2s", "--members", "2"))
+        self.weir.eventually(lambda: "RateLimit" in self.ask("/seen").fields)
+
+        def statuses(path):
+            return [self.ask(path).status for _ in range(5)]
+
+        for path in ("/open", "/closed"):
+            self.assertEqual(statuses(path), [200] * 4 + [429], path)
+        store.kill()
+        self.weir.eventually(lambda: self.ask("/open").status == 200)
+        self.assertEqual(statuses("/open"), [200] * 5)
+        self.assertEqual(statuses("/closed"), [self.nobody_could_count] * 5)
+        self.assertGreaterEqual(int(self.ask("/closed").fields["Retry-After"]), 1)
+        for query, status in (("", 503), ("?deny=403", 403), ("?deny=429", 429)):
+            answer = self.ask("/v1/forward" + query, port=self.weir.ports["http"],
+                              X_Forwarded_Uri="/closed")
+            self.assertEqual(answer.status, status)
+            self.assertEqual(json.loads(answer.body)["status"], 429 if query else 503)
+        # Of two members this one has half.
+        self.assertEqual(statuses("/share"), [200] * 2 + [429] * 3)
+        store.start()
+        self.weir.eventually(lambda: self.ask("/closed").status == 200)
+
     def test_it_fails_open_while_weir_is_gone(self):
         self.spend_login()
         self.assertEqual(self.weir.stop(), 0)
@@ -290,6 +332,7 @@ class NginxClosed(Closed, Nginx):
 
 class Caddy(Recipe, unittest.TestCase):
     binary, folder = "/usr/bin/caddy", "caddy"
+    nobody_could_count = 503
 
     def command(self):
         return [self.binary, "run", "--config", "Caddyfile"]
@@ -322,6 +365,7 @@ class Envoy(EnvoyProxy, unittest.TestCase):
     config, rules, domain, protocol = "envoy.yaml", "envoy/rules.yaml", "edge", "grpc"
 
     test_a_refusal_has_a_body_for_programs = None  # its rate limit filter answers without
+    test_a_rule_says_what_becomes_of_it_without_its_store = None  # its rules know no paths
 
 
 class EnvoyAuthz(EnvoyProxy, unittest.TestCase):
