@@ -76,6 +76,20 @@ TEST_F(Http, TellsHandlersFieldsInAnyCaseAndWhoAsks) {
               EndsWith("\r\n\r\nblue from 192.0.2.1:4711\n"));
 }
 
+TEST_F(Http, AnswersEveryMethodWhereARouteSaysSo) {
+  front_.router.add({server::any_method, "/any"}, [](const HttpRequest& request, HttpReply& reply) {
+    reply.send(server::plain_text(200, std::string(request.method)));
+  });
+  for (const std::string method : {"GET", "POST", "DELETE", "OPTIONS", "TRACE", "BREW"}) {
+    EXPECT_THAT(HttpClient(front_).ask(method + " /any HTTP/1.1\r\nHost: x\r\n\r\n"),
+                EndsWith("\r\n\r\n" + method + "\n"));
+  }
+  EXPECT_THAT(HttpClient(front_).ask("HEAD /any HTTP/1.1\r\nHost: x\r\n\r\n"),
+              EndsWith("Content-Length: 5\r\n\r\n"));
+  EXPECT_THAT(HttpClient(front_).ask("OPTIONS * HTTP/1.1\r\nHost: x\r\n\r\n"),
+              HasSubstr("Allow: GET, HEAD, POST, OPTIONS\r\n"));
+}
+
 /// Requests of every form, and the statuses of their answers.
 struct Exchange {
   std::string name;
