@@ -29,8 +29,11 @@ class DescriptorTree {
     std::string_view key;
     std::string_view value;  ///< may be empty: the key alone
   };
-  /// The child that the step makes; none where there is one already. Requires a value of
-  /// Pattern::longest bytes at most.
+  /// A value with a '*' may have so many bytes: each may need another before it.
+  static constexpr std::size_t longest_wild = Pattern::longest / 2;
+
+  /// The child that the step makes; none where there is one already. Requires that a value with a
+  /// '*' is no longer than longest_wild.
   std::optional<Index> add(Index parent, const Step& step);
 
   void set_rule(Index node, std::size_t rule) { nodes_[node].rule = rule; }

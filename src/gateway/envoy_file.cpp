@@ -110,6 +110,12 @@ class Reader {
     const YamlNode* const value_node = fields.find("value");
     const std::string value = value_node ? text_of(*value_node, "value") : "";
     if (text_of(key, "key").empty()) fail(key, "key is empty; expected that of an entry");
+    const bool wild = value.find('*') != std::string::npos;
+    if (wild && value.size() > DescriptorTree::longest_wild) {
+      fail(*value_node, "value has a '*' and " + std::to_string(value.size()) +
+                            " bytes; expected " + std::to_string(DescriptorTree::longest_wild) +
+                            " at most");
+    }
     const Path path = step(node, parent, {key.text, value});
 
     EdgeRule rule;
@@ -118,9 +124,7 @@ class Reader {
     if (const auto* at = fields.find("quota_mode")) rule.quota_mode = truth_of(*at, "quota_mode");
     if (const auto* at = fields.find("share_threshold")) {
       rule.share_threshold = truth_of(*at, "share_threshold");
-      if (rule.share_threshold && value.find('*') == std::string::npos) {
-        fail(*at, "share_threshold is for a value with a '*'");
-      }
+      if (rule.share_threshold && !wild) fail(*at, "share_threshold is for a value with a '*'");
     }
     // Values never become labels of metrics here: these two are read and change nothing.
     for (const char* name : {"detailed_metric", "value_to_metric"}) {

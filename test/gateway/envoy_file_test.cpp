@@ -196,7 +196,7 @@ descriptors:
 
 struct Bad {
   const char* what;
-  const char* text;
+  std::string text;
   const char* error;
 };
 
@@ -242,6 +242,9 @@ INSTANTIATE_TEST_SUITE_P(
             "domain: d\ndescriptors:\n- key: k\n  rate_limit:\n    unit: day\n    name: n\n"
             "    replaces:\n    - name: ''\n",
             "f:8:13: name is empty; expected that of a rate_limit"},
+        Bad{"LongWithStar",
+            "domain: d\ndescriptors:\n- {key: k, value: " + std::string(512, 'v') + "*}\n",
+            "f:3:19: value has a '*' and 513 bytes; expected 512 at most"},
         Bad{"ThresholdWithoutStar",
             "domain: d\ndescriptors:\n- {key: k, value: v, share_threshold: true}\n",
             "f:3:39: share_threshold is for a value with a '*'"},
