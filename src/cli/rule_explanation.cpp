@@ -4,8 +4,7 @@
 #include <optional>
 #include <utility>
 
-#include "gateway/route.hpp"
-#include "limit/characters.hpp"
+#include "gateway/told_call.hpp"
 
 namespace weir::cli {
 namespace {
@@ -16,19 +15,7 @@ using gateway::Condition;
 using gateway::EdgeRule;
 using gateway::Match;
 using gateway::Quota;
-
-/// What a call is made of: it sees these.
-struct Parts {
-  std::vector<std::pair<std::string, std::string>> header_texts{};
-  std::vector<gateway::Header> headers{};
-  std::vector<gateway::Entry> entries{};
-  std::string route{};
-  Call call{};
-};
-
-std::optional<std::string_view> unless_empty(const std::string& text) {
-  return text.empty() ? std::nullopt : std::optional<std::string_view>(text);
-}
+using gateway::ToldCall;
 
 /// "name=value"; the first '=' counts.
 Expected<std::pair<std::string_view, std::string_view>, InputError> pair_of(const Input& input) {
@@ -40,28 +27,23 @@ Expected<std::pair<std::string_view, std::string_view>, InputError> pair_of(cons
   return std::pair(input.text.substr(0, equals), input.text.substr(equals + 1));
 }
 
-std::optional<InputError> add_headers(const CallWords& words, Parts& parts) {
-  for (const std::string& text : words.headers) {
-    const auto pair = pair_of({.name = "--header", .text = text});
+/// Adds texts "name=value" to the list.
+std::optional<InputError> add_pairs(const char* what, const std::vector<std::string>& texts,
+                                    std::vector<ToldCall::Pair>& list) {
+  for (const std::string& text : texts) {
+    const auto pair = pair_of({.name = what, .text = text});
     if (!pair) return pair.error();
-    parts.header_texts.emplace_back(in_lower_case(pair->first), pair->second);
+    list.push_back({std::string(pair->first), std::string(pair->second)});
   }
-  for (const auto& [name, value] : parts.header_texts) parts.headers.push_back({name, value});
-  parts.call.headers = parts.headers;
   return {};
 }
 
-std::optional<InputError> fill(const CallWords& words, const gateway::Clients& clients,
-                               Parts& parts) {
-  Call& call = parts.call;
-  call.method = unless_empty(words.method);
-  call.host = unless_empty(words.host);
-  call.user = unless_empty(words.user);
-  call.uri = unless_empty(words.uri);
-  if (call.uri) {
-    parts.route = gateway::route_of(*call.uri);
-    call.uri = parts.route;
-  }
+Expected<ToldCall, InputError> told_by(const CallWords& words) {
+  ToldCall told;
+  told.method = words.method;
+  told.uri = words.uri;
+  told.host = words.host;
+  told.user = words.user;
   if (!words.ip.empty()) {
     const auto ip = gateway::parse_address(words.ip);
     if (!ip) {
@@ -69,19 +51,11 @@ std::optional<InputError> fill(const CallWords& words, const gateway::Clients& c
           "--ip '" + printable(words.ip) + "': expected " + std::string(ip.error().expected),
           words.ip, ip.error().column - 1};
     }
-    call.ip = *ip;
+    told.ip = *ip;
   }
-  if (auto error = add_headers(words, parts)) return error;
-  for (const gateway::Header& header : parts.headers) {
-    if (!call.user && header.name == clients.user_header) call.user = header.value;
-  }
-  for (const std::string& text : words.entries) {
-    const auto pair = pair_of({.name = "entry", .text = text});
-    if (!pair) return pair.error();
-    parts.entries.push_back({pair->first, pair->second});
-  }
-  call.descriptor = parts.entries;
-  return {};
+  if (auto error = add_pairs("--header", words.headers, told.headers)) return *std::move(error);
+  if (auto error = add_pairs("entry", words.entries, told.entries)) return *std::move(error);
+  return told;
 }
 
 std::string listed(const std::vector<gateway::Pattern>& patterns) {
@@ -187,19 +161,21 @@ Expected<CallStanding, InputError> stand(const gateway::RuleSet& rules, const Ca
       words.domain.empty() ? rules.usual() : rules.find(words.domain);
   if (!index) return no_domain(rules, words.domain);
   const gateway::Domain& domain = index->domain();
-  Parts parts;
-  if (auto error = fill(words, domain.clients, parts)) return std::move(*error);
+  auto read = told_by(words);
+  if (!read) return read.error();
+  ToldCall told = std::move(read).value();
+  const Call call = told.call(domain.clients);
   std::vector<Match> matches;
-  index->match(parts.call, matches);
+  index->match(call, matches);
   CallStanding found{.domain = domain.name};
   if (domain.of_envoy) {
     for (const Match& match : matches) found.rules.push_back(standing_of(match, matches));
-    if (matches.empty()) found.nowhere = nowhere(domain, parts.call.descriptor);
+    if (matches.empty()) found.nowhere = nowhere(domain, call.descriptor);
     return found;
   }
   for (const EdgeRule& rule : domain.rules) {
     const auto met = std::ranges::find(matches, &rule, &Match::rule);
-    found.rules.push_back(met == matches.end() ? unmet_standing(rule, parts.call)
+    found.rules.push_back(met == matches.end() ? unmet_standing(rule, call)
                                                : standing_of(*met, matches));
   }
   return found;

@@ -1,8 +1,34 @@
 #include "server/asking.hpp"
 
+#include <memory>
+#include <mutex>
+
 #include "redis/grant_token.hpp"
 
 namespace weir::server {
+namespace {
+
+/// How many of several keys the store forgot.
+struct Forgotten {
+  explicit Forgotten(std::size_t keys) : awaited(keys) {}
+
+  std::mutex mutex;
+  std::size_t awaited;
+  redis::RemoteGift all{.given = 0};
+
+  /// Adds a key's; true with the last.
+  bool add(redis::RemoteGift&& one) {
+    const std::lock_guard lock(mutex);
+    if (!one.given) {
+      all = std::move(one);
+    } else if (all.given) {
+      *all.given += *one.given;
+    }
+    return --awaited == 0;
+  }
+};
+
+}  // namespace
 
 using redis::Trouble;
 using redis::TroubleKind;
@@ -38,6 +64,16 @@ void count(WorkerContext& worker, const JointlyDecided& decided) {
 std::string grant_text(WorkerContext& worker, const Rule& rule, const Grant& grant) {
   const std::uint64_t number = worker.service.next_grant.fetch_add(1, std::memory_order_relaxed);
   return print(redis::GrantToken{number, grant}, rule.limit.terms().size());
+}
+
+void forget(redis::RemoteTable& store, std::span<const Subject> subjects,
+            const redis::RemoteTable::Given& given) {
+  const auto forgotten = std::make_shared<Forgotten>(subjects.size());
+  for (const Subject& subject : subjects) {
+    store.reset(subject, [forgotten, given](redis::RemoteGift&& gift) {
+      if (forgotten->add(std::move(gift))) given(std::move(forgotten->all));
+    });
+  }
 }
 
 bool nothing_ran(const Trouble& trouble) noexcept {

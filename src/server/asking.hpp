@@ -5,6 +5,7 @@
 // later_for(context, reply) makes of a protocol's reply one that may come later.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <optional>
 #include <span>
@@ -167,20 +168,40 @@ void ask_to_take_all(Context& context, std::span<const Claim> claims, std::optio
 
 /// Gives something back: here(table) or there(store, given), then tell(worker, units, reply) writes
 /// exactly one reply. Where the store does not say how much, the reply is an error.
-template <typename Here, typename There, typename Tell>
-void ask_to_give_back(CommandContext& context, wire::ReplyWriter& reply, const Here& here,
-                      const There& there, Tell tell) {
+template <typename Context, typename Reply, typename Here, typename There, typename Tell>
+void ask_to_give_back(Context& context, Reply& reply, const Here& here, const There& there,
+                      Tell tell) {
   if (!context.service.store) {
     return tell(static_cast<WorkerContext&>(context), here(context.service.table), reply);
   }
-  there(*context.service.store, [later = Later(context), tell](redis::RemoteGift&& remote) {
-    later.write(std::move(remote), [tell](WorkerContext& worker, const redis::RemoteGift& gift,
-                                          wire::ReplyWriter& told) {
-      note_health(worker, gift);
-      if (!gift.given) return write_trouble(worker, gift.trouble, told);
-      tell(worker, *gift.given, told);
-    });
-  });
+  there(*context.service.store,
+        [later = later_for(context, reply), tell](redis::RemoteGift&& remote) {
+          later.write(std::move(remote),
+                      [tell](WorkerContext& worker, const redis::RemoteGift& gift, auto& told) {
+                        note_health(worker, gift);
+                        if (!gift.given) return write_trouble(worker, gift.trouble, told);
+                        tell(worker, *gift.given, told);
+                      });
+        });
+}
+
+/// Has the store forget them all; `given` is called once, with how many of them it knew.
+void forget(redis::RemoteTable& store, std::span<const Subject> subjects,
+            const redis::RemoteTable::Given& given);
+
+/// Forgets the states; tell(worker, how many there were, reply) writes exactly one reply.
+template <typename Context, typename Reply, typename Tell>
+void ask_to_reset(Context& context, std::span<const Subject> subjects, Reply& reply, Tell tell) {
+  ask_to_give_back(
+      context, reply,
+      [&](Table& table) {
+        return std::ranges::count_if(subjects,
+                                     [&](const Subject& subject) { return table.reset(subject); });
+      },
+      [&](redis::RemoteTable& store, const redis::RemoteTable::Given& given) {
+        forget(store, subjects, given);
+      },
+      tell);
 }
 
 }  // namespace weir::server

@@ -1,10 +1,8 @@
 #include "server/giving_back.hpp"
 
-#include <algorithm>
-#include <memory>
-#include <mutex>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "redis/grant_token.hpp"
 #include "server/asking.hpp"
@@ -82,10 +80,7 @@ void reset(CommandContext& context, const Arguments& arguments, ReplyWriter& rep
   const Rule* rule = find_rule(context, read->limit, reply);
   if (!rule || !fits(context, read->key, reply)) return;
   const Subject subject{rule, read->key};
-  ask_to_give_back(
-      context, reply, [&](Table& table) { return table.reset(subject) ? 1 : 0; },
-      [&](RemoteTable& store, RemoteTable::Given given) { store.reset(subject, std::move(given)); },
-      tell_units);
+  ask_to_reset(context, std::span(&subject, 1), reply, tell_units);
 }
 
 void leave(CommandContext& context, const Arguments& arguments, ReplyWriter& reply) {
@@ -129,30 +124,6 @@ void renew(CommandContext& context, const Arguments& arguments, ReplyWriter& rep
       });
 }
 
-namespace {
-
-/// How many of several keys the store forgot.
-struct Forgotten {
-  explicit Forgotten(std::size_t keys) : awaited(keys) {}
-
-  std::mutex mutex;
-  std::size_t awaited;
-  RemoteGift all{.given = 0};
-
-  /// Adds a key's; true with the last.
-  bool add(RemoteGift&& one) {
-    const std::lock_guard lock(mutex);
-    if (!one.given) {
-      all = std::move(one);
-    } else if (all.given) {
-      *all.given += *one.given;
-    }
-    return --awaited == 0;
-  }
-};
-
-}  // namespace
-
 /// As one forgets a key of redis-cell.
 void del(CommandContext& context, const Arguments& arguments, ReplyWriter& reply) {
   const auto keys = behind_name(arguments);
@@ -160,22 +131,9 @@ void del(CommandContext& context, const Arguments& arguments, ReplyWriter& reply
     if (!fits(context, key, reply)) return;
   }
   const Rule& rule = context.service.rules.redis_cell();
-  ask_to_give_back(
-      context, reply,
-      [&](Table& table) {
-        return std::ranges::count_if(keys, [&](std::string_view key) {
-          return table.reset({&rule, key});
-        });
-      },
-      [&](RemoteTable& store, const RemoteTable::Given& given) {
-        const auto forgotten = std::make_shared<Forgotten>(keys.size());
-        for (const std::string_view key : keys) {
-          store.reset({&rule, key}, [forgotten, given](RemoteGift&& gift) {
-            if (forgotten->add(std::move(gift))) given(std::move(forgotten->all));
-          });
-        }
-      },
-      tell_units);
+  std::vector<Subject> subjects;
+  for (const std::string_view key : keys) subjects.push_back({&rule, key});
+  ask_to_reset(context, subjects, reply, tell_units);
 }
 
 }  // namespace weir::server

@@ -8,8 +8,8 @@
 
 #include "server/asking.hpp"
 #include "server/http/decision_json.hpp"
-#include "server/http/json.hpp"
 #include "server/http/query.hpp"
+#include "server/http/subject_json.hpp"
 #include "server/rate_policy.hpp"
 #include "weir/duration.hpp"
 #include "wire/integer.hpp"
@@ -20,9 +20,7 @@ namespace {
 constexpr JsonRange costs{0, longest_span.count()};
 
 /// Bad input: what was expected, and where.
-struct Wrong {
-  std::string message;
-};
+using Wrong = JsonError;
 
 /// One key and how much of it. The key lies in the request.
 struct Asked {
@@ -30,43 +28,14 @@ struct Asked {
   Cost cost = 1;
 };
 
-/// What a client said, and where.
-struct Said {
-  std::string_view place;
-  std::string_view text;
-};
-
-Expected<const Rule*, Wrong> find_rule(HttpContext& context, const Said& limit) {
-  auto found = context.rules.find(limit.text);
-  if (found) return *found;
-  return Wrong{std::string(limit.place) + ": column " + std::to_string(found.error().column) +
-               ": " + found.error().message};
-}
-
-std::optional<Wrong> check_key(HttpContext& context, const Said& key) {
-  if (key.text.size() <= context.service.key_bytes) return {};
-  context.metrics.hit(LimitHit::key_bytes);
-  return Wrong{std::string(key.place) + ": expected at most " +
-               std::to_string(context.service.key_bytes) + " bytes"};
-}
-
 /// "key", "limit" and "cost" of an object.
 Expected<Asked, Wrong> read_asked(HttpContext& context, const JsonPlace& object) {
-  const auto key_member = object.member("key");
-  const auto limit_member = object.member("limit");
-  if (!key_member) return Wrong{object.expected("a key, as in \"key\": \"alice\"").message};
-  if (!limit_member) return Wrong{object.expected("a limit, as in \"limit\": \"5/1m\"").message};
-  const auto key = key_member->text();
-  if (!key) return Wrong{key.error().message};
-  if (auto wrong = check_key(context, {key_member->pointer(), *key})) return *std::move(wrong);
-  const auto limit = limit_member->text();
-  if (!limit) return Wrong{limit.error().message};
-  const auto rule = find_rule(context, {limit_member->pointer(), *limit});
-  if (!rule) return rule.error();
-  Asked asked{.subject = {*rule, *key}};
+  const auto subject = read_subject(context, object);
+  if (!subject) return subject.error();
+  Asked asked{.subject = *subject};
   if (const auto cost_member = object.member("cost")) {
     const auto cost = cost_member->whole_number(costs);
-    if (!cost) return Wrong{cost.error().message};
+    if (!cost) return cost.error();
     asked.cost = *cost;
   }
   return asked;
