@@ -7,6 +7,7 @@
 #include <ostream>
 #include <thread>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "cli/input.hpp"
@@ -36,12 +37,12 @@ Usage: weir serve [OPTION...]
   --rate RATE            one rule without a file, as '100/s per ip'
   --limit NAME=LIMIT     names a limit for WEIR.TAKE key @NAME; may be repeated
   --password-file FILE   Redis clients must show the password in it
+  --admin-token FILE     who shows the secret in it may use /v1/admin/ of HTTP
   --help-tls             which certificates tls: addresses show and trust
   --threads N            worker threads, 1 to 1024 (one for each processor)
   --store URL            states lie in a Redis that servers share: redis://HOST
   --help-store           how it is reached, and what holds while it is gone
-  --max-keys N           states kept (1M); above it, new keys share states
-  --snapshot FILE        states outlive the server in it
+  --help-states          how many states are kept, and what outlives the server
   --help-limits          what one client may make the server hold, and how long
   --log-format FORMAT    of lines on standard error: text (unless said), json
   --log-level LEVEL      info (unless said), warning, error or off
@@ -51,8 +52,17 @@ secrets again. SIGTERM or Ctrl-C answers what has arrived and ends.
 Exit codes: 0 stopped when asked; 2 bad usage, input, address or file.
 )";
 
-constexpr const char* max_memory_help = "for states; then new keys share them";
-constexpr const char* snapshot_every_help = "how often --snapshot is written (1m)";
+/// An option on the states that the server keeps, and its line of help.
+struct StateOption {
+  const char* name;
+  const char* value;
+  const char* text;
+};
+constexpr StateOption max_keys{"--max-keys", "N", "states kept (1M); then new keys share them"};
+constexpr StateOption max_memory{"--max-memory", "BYTES", "for states; then new keys share them"};
+constexpr StateOption snapshot_file{"--snapshot", "FILE", "states outlive the server in it"};
+constexpr StateOption snapshot_every{"--snapshot-every", "DURATION",
+                                     "how often it is written (1m)"};
 
 struct Settings {
   std::vector<std::string> resp;
@@ -65,7 +75,9 @@ struct Settings {
   std::string max_memory;
   server::SnapshotOptions snapshot;
   std::string snapshot_every;
+  bool help_states = false;
   std::string password_file;
+  std::string admin_token_file;
   server::TlsFileNames tls;
   bool help_tls = false;
   std::map<std::string, std::string> client_limits;  ///< by option
@@ -117,6 +129,11 @@ std::string usual(const ClientLimit& limit) {
   return limit.size ? std::to_string(*limit.size) : std::to_string(limit.time->count()) + "s";
 }
 
+std::string line_of_help(std::string option, const std::string& text) {
+  option.resize(35, ' ');
+  return option + text + '\n';
+}
+
 std::string limits_help() {
   std::string page = R"(What clients of weir serve may make it hold, and for how long.
 
@@ -129,15 +146,31 @@ Usage: weir serve [OPTION...]
 )";
   server::ConnectionLimits limits;
   for (const ClientLimit& limit : client_limits(limits)) {
-    std::string line = std::string("  ") + limit.name + (limit.size ? " N" : " DURATION");
-    line.resize(35, ' ');
-    page += line + limit.text + " (" + usual(limit) + ")\n";
+    page += line_of_help(std::string("  ") + limit.name + (limit.size ? " N" : " DURATION"),
+                         std::string(limit.text) + " (" + usual(limit) + ")");
   }
-  page += std::string("  --max-memory BYTES               ") + max_memory_help + '\n';
-  page += std::string("  --snapshot-every DURATION        ") + snapshot_every_help + '\n';
   return page + R"(
 Durations are whole seconds. weir_limit_hits_total in /metrics counts, for each
 option, how often clients met it.
+)";
+}
+
+std::string states_help() {
+  std::string page = R"(The states of weir serve: one for each key and limit that is in use.
+
+Examples:
+  weir serve --max-keys 10M --max-memory 2000M
+  weir serve --snapshot /var/lib/weir/states --snapshot-every 30s
+
+Usage: weir serve [OPTION...]
+
+)";
+  for (const StateOption& option : {max_keys, max_memory, snapshot_file, snapshot_every}) {
+    page += line_of_help(std::string("  ") + option.name + ' ' + option.value, option.text);
+  }
+  return page + R"(
+Keys that share states may be refused for one another, and are never let through
+beyond their limit. The snapshot is read at the start and written at the end.
 )";
 }
 
@@ -257,6 +290,7 @@ std::optional<InputError> read_options(const Settings& settings, Rules& rules,
   if (auto error = read_client_limits(settings, options.limits)) return error;
   if (auto error = read_tls(settings.tls, options)) return error;
   options.password_file = settings.password_file;
+  options.admin_token_file = settings.admin_token_file;
   if (auto error = read_choice({.name = "--log-format", .text = settings.log_format}, log_formats,
                                options.log.format)) {
     return error;
@@ -315,6 +349,10 @@ ExitCode serve(const Settings& settings, const Console& console) {
     console.out << limits_help();
     return ExitCode::ok;
   }
+  if (settings.help_states) {
+    console.out << states_help();
+    return ExitCode::ok;
+  }
   if (settings.help_store) {
     console.out << store_help();
     return ExitCode::ok;
@@ -353,12 +391,15 @@ Verb add_serve(CLI::App& weir) {
   command->add_option("--metrics", settings->metrics);
   command->add_option("--limit", settings->limits)->allow_extra_args(false);
   command->add_option("--threads", settings->threads);
-  command->add_option("--max-keys", settings->max_keys);
-  command->add_option("--max-memory", settings->max_memory, max_memory_help)->type_name("BYTES");
-  command->add_option("--snapshot", settings->snapshot.path)->type_name("FILE");
-  command->add_option("--snapshot-every", settings->snapshot_every, snapshot_every_help)
-      ->type_name("DURATION");
+  for (const auto& [option, text] :
+       {std::pair{max_keys, &settings->max_keys}, std::pair{max_memory, &settings->max_memory},
+        std::pair{snapshot_file, &settings->snapshot.path},
+        std::pair{snapshot_every, &settings->snapshot_every}}) {
+    command->add_option(option.name, *text, option.text)->type_name(option.value);
+  }
+  command->add_flag("--help-states", settings->help_states);
   command->add_option("--password-file", settings->password_file)->type_name("FILE");
+  command->add_option("--admin-token", settings->admin_token_file)->type_name("FILE");
   add_tls_options(*command, settings->tls);
   command->add_flag("--help-tls", settings->help_tls);
   command->add_flag("--help-limits", settings->help_limits);

@@ -81,11 +81,15 @@ bool nothing_ran(const Trouble& trouble) noexcept {
          trouble.kind == TroubleKind::refused;
 }
 
+std::string told(const Trouble& trouble) {
+  return "store " + std::string(redis::name(trouble.kind)) + ": " +
+         (nothing_ran(trouble) ? "nothing was given back" : "it may have given back") +
+         (trouble.message.empty() ? "" : "; " + trouble.message);
+}
+
 void write_trouble(WorkerContext& worker, const Trouble& trouble, wire::ReplyWriter& reply) {
   worker.metrics.command_errors.add(1);
-  reply.error("ERR store " + std::string(redis::name(trouble.kind)) + ": " +
-              (nothing_ran(trouble) ? "nothing was given back" : "it may have given back") +
-              (trouble.message.empty() ? "" : "; " + trouble.message));
+  reply.error("ERR " + told(trouble));
 }
 
 }  // namespace weir::server

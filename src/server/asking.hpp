@@ -52,6 +52,7 @@ void note_health(WorkerContext& worker, const redis::RemoteGift& gift);
 bool nothing_ran(const redis::Trouble& trouble) noexcept;
 
 /// Why the store gave nothing back.
+std::string told(const redis::Trouble& trouble);
 void write_trouble(WorkerContext& worker, const redis::Trouble& trouble, wire::ReplyWriter& reply);
 
 /// Counts a decision that charges so much.

@@ -47,8 +47,9 @@ enum class LogKind : std::uint8_t {
   store_gone,
   store_answers,
   store_refused,
+  administered,
 };
-inline constexpr std::size_t log_kinds = 17;
+inline constexpr std::size_t log_kinds = 18;
 
 struct LogField {
   std::string_view name;  ///< ours, so it needs no escape

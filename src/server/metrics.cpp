@@ -22,7 +22,8 @@ constexpr std::array<const char*, limit_hits> limit_names{
     "http-head-timeout",   "http-body-timeout"};
 constexpr std::array<const char*, permit_uses> permit_use_names{"left", "left_late", "renewed",
                                                                 "renewed_late"};
-constexpr std::array<const char*, reloaded_things> reload_names{"tls", "password", "rules"};
+constexpr std::array<const char*, reloaded_things> reload_names{"tls", "password", "rules",
+                                                                "admin_token"};
 
 /// VmRSS, by the kernel's own count of pages.
 std::uint64_t bytes_resident() {
@@ -274,7 +275,7 @@ void Metrics::write_connections(std::string& text) const {
   write_head(out, "weir_command_errors_total", "counter", "Commands answered with an error.");
   fmt::format_to(out, "weir_command_errors_total {}\n",
                  sum([](auto& worker) -> auto& { return worker.command_errors; }));
-  write_head(out, "weir_auth_failures_total", "counter", "Wrong passwords.");
+  write_head(out, "weir_auth_failures_total", "counter", "Wrong passwords and admin tokens.");
   fmt::format_to(out, "weir_auth_failures_total {}\n",
                  sum([](auto& worker) -> auto& { return worker.auth_failures; }));
   write_head(out, "weir_accept_failures_total", "counter",

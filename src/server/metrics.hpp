@@ -91,8 +91,14 @@ struct Durations {
 };
 
 /// What is read again while the server runs; the label `what`.
-enum class Reloaded : std::uint8_t { tls, password, rules };
-inline constexpr std::size_t reloaded_things = 3;
+enum class Reloaded : std::uint8_t { tls, password, rules, admin_token };
+inline constexpr std::size_t reloaded_things = 4;
+
+/// For people.
+constexpr const char* name(Reloaded what) noexcept {
+  constexpr const char* names[] = {"certificate", "password", "rules", "admin token"};
+  return names[static_cast<std::size_t>(what)];
+}
 
 /// The counts of one worker thread. Labels are bounded: a rule the operator named, CL.THROTTLE, or
 /// all rules that came with requests together; a key never.

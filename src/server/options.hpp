@@ -67,7 +67,8 @@ struct Options {
   std::vector<std::string> grpc{};
   std::string metrics = "127.0.0.1:7390";  ///< HOST:PORT, or "off"
   TlsFileNames tls;
-  std::string password_file;  ///< empty: no password
+  std::string password_file;     ///< empty: no password
+  std::string admin_token_file;  ///< empty: no admin verbs over HTTP
   std::size_t threads = 1;
   std::size_t max_keys = 1'000'000;
   std::size_t max_memory = std::numeric_limits<std::size_t>::max();  ///< bytes for states

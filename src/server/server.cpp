@@ -1,23 +1,23 @@
 #include "server/server.hpp"
 
-#include <sys/resource.h>
-
 #include <algorithm>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/post.hpp>
 #include <boost/asio/signal_set.hpp>
 #include <boost/asio/steady_timer.hpp>
-#include <condition_variable>
 #include <csignal>
 #include <cstring>
+#include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
+#include <span>
 #include <thread>
 #include <utility>
 
 #include "redis/secret_file.hpp"
 #include "redis/trouble.hpp"
+#include "server/control.hpp"
 #include "server/event_loop.hpp"
 #include "server/gateway/json_api.hpp"
 #include "server/gateway/rule_keeper.hpp"
@@ -26,6 +26,8 @@
 #include "server/http/worker_http.hpp"
 #include "server/listener.hpp"
 #include "server/notify.hpp"
+#include "server/open_files.hpp"
+#include "server/parked.hpp"
 #include "server/snapshot_keeper.hpp"
 #include "server/status_page.hpp"
 #include "server/worker.hpp"
@@ -40,28 +42,6 @@ using boost::system::error_code;
 /// the policy decides, as if the store were gone.
 constexpr std::size_t calls_in_flight = 65'536;
 constexpr std::size_t unsent_bytes = std::size_t{16} << 20;
-
-/// Allows as many open files as clients may need; how many clients there is room for.
-std::size_t make_room_for(std::size_t clients, Log& log) {
-  constexpr rlim_t others = 256;  // listeners, logs, /metrics and its visitors, the event loops
-  rlimit files{};
-  if (::getrlimit(RLIMIT_NOFILE, &files) != 0 || files.rlim_cur == RLIM_INFINITY) return clients;
-  const rlim_t wanted = clients + others;
-  if (files.rlim_cur < wanted) {
-    files.rlim_cur = std::min(wanted, files.rlim_max);
-    ::setrlimit(RLIMIT_NOFILE, &files);
-    ::getrlimit(RLIMIT_NOFILE, &files);
-  }
-  if (files.rlim_cur >= wanted) return clients;
-  const std::size_t room = files.rlim_cur > 2 * others ? files.rlim_cur - others
-                                                       : std::max<rlim_t>(1, files.rlim_cur / 2);
-  const auto number = [](auto value) { return static_cast<std::int64_t>(value); };
-  log.write(LogKind::few_files, {{"clients", number(room)},
-                                 {"wanted", number(clients)},
-                                 {"files", number(files.rlim_cur)},
-                                 {"mend", "raise ulimit -Hn or lower --max-connections"}});
-  return room;
-}
 
 /// The sender of a connection, where it has an address.
 std::optional<tcp::endpoint> sender_of(const Listener::Socket& socket) {
@@ -100,7 +80,7 @@ struct Door {
 
 }  // namespace
 
-struct Server::State {
+struct Server::State final : Control {
   State(const Options& wanted, Rules& rules)
       : options(wanted),
         service(rules, {.max_keys = wanted.max_keys, .max_bytes = wanted.max_memory}, wanted.log),
@@ -114,7 +94,8 @@ struct Server::State {
     service.key_bytes = wanted.limits.key_bytes;
     for (std::size_t at = 0; at < std::max<std::size_t>(1, options.threads); ++at) {
       Worker& worker = *workers.emplace_back(std::make_unique<Worker>(service, options.limits));
-      http.push_back(std::make_unique<WorkerHttp>(worker, options.limits.http));
+      http.push_back(std::make_unique<WorkerHttp>(
+          worker, WorkerHttp::Of{.limits = options.limits.http, .control = *this}));
       worker.speak(Speaks::http, http.back()->maker());
       grpc.push_back(std::make_unique<WorkerGrpc>(worker, health));
       worker.speak(Speaks::grpc, grpc.back()->maker());
@@ -229,15 +210,20 @@ struct Server::State {
                       : "raise ulimit -n or lower --max-connections"}});
   }
 
-  std::optional<StartError> read_password() {
-    auto file = redis::read_secret(options.password_file);
+  std::optional<StartError> read_secret(const std::string& path, Password& known) {
+    auto file = redis::read_secret(path);
     if (!file) return StartError{file.error().message};
     if (file->world_readable) {
-      service.log.write(LogKind::readable_secret,
-                        {{"file", options.password_file}, {"mend", "chmod 640"}});
+      service.log.write(LogKind::readable_secret, {{"file", path}, {"mend", "chmod 640"}});
     }
-    service.password.set(file->secret);
+    known.set(file->secret);
     return {};
+  }
+  std::optional<StartError> read_password() {
+    return read_secret(options.password_file, service.password);
+  }
+  std::optional<StartError> read_admin_token() {
+    return read_secret(options.admin_token_file, service.admin_token);
   }
 
   std::optional<StartError> share_states() {
@@ -282,46 +268,19 @@ struct Server::State {
                 });
   }
 
-  /// Has the action run while no worker does anything.
-  void while_parked(const std::function<void()>& action) {
-    struct Parking {
-      std::mutex mutex;
-      std::condition_variable changed;
-      std::size_t parked = 0;
-      bool over = false;
-    };
-    const auto parking = std::make_shared<Parking>();
-    const auto end = [&parking] {
-      const std::lock_guard lock(parking->mutex);
-      parking->over = true;
-      parking->changed.notify_all();
-    };
-    struct AtEnd {
-      const std::function<void()> act;
-      ~AtEnd() { act(); }
-    } const at_end{end};
-    if (running) {
-      for (const auto& worker : workers) {
-        worker->post([parking] {
-          std::unique_lock lock(parking->mutex);
-          ++parking->parked;
-          parking->changed.notify_all();
-          parking->changed.wait(lock, [&] { return parking->over; });
-        });
-      }
-      std::unique_lock lock(parking->mutex);
-      parking->changed.wait(lock, [&] { return parking->parked == workers.size(); });
-    }
-    action();
-  }
-
   /// What is read whole and found good is in force for all workers at one instant; what is not
   /// changes nothing.
   std::optional<StartError> load_rules() {
     auto loaded = rule_keeper.load();
     if (!loaded) return loaded.error();
     const std::shared_ptr<const Generation> generation = std::move(loaded).value();
-    while_parked([&] {
+    put_in_force(generation);
+    return {};
+  }
+
+  void put_in_force(const std::shared_ptr<const Generation>& generation) {
+    const std::span<const std::unique_ptr<Worker>> all(workers);
+    while_parked(running ? all : all.first(0), [&] {
       for (const Table::Succession& succession :
            rule_keeper.put_in_force(generation, service.clock.now())) {
         service.table.succeed(succession, [] {});
@@ -330,7 +289,6 @@ struct Server::State {
         worker->decider().renew(generation, rule_keeper.identities());
       }
     });
-    return {};
   }
 
   void write_rule_metrics(std::string& text) const {
@@ -342,23 +300,37 @@ struct Server::State {
 
   void note_reload(Reloaded what, const std::optional<StartError>& error) {
     const auto at = static_cast<std::size_t>(what);
-    constexpr std::array<const char*, reloaded_things> names{"certificate", "password", "rules"};
-    const char* const name = names[at];
     (error ? metrics.failed_reloads : metrics.reloads)[at].add(1);
     if (error) {
-      service.log.write(LogKind::reload_failed, {{"kept", name}, {"reason", error->message}});
+      service.log.write(LogKind::reload_failed, {{"kept", name(what)}, {"reason", error->message}});
     } else {
-      service.log.write(LogKind::reloaded, {{"what", name}});
+      service.log.write(LogKind::reloaded, {{"what", name(what)}});
     }
   }
 
-  /// At SIGHUP.
-  void reload() {
+  /// At SIGHUP, and when an operator asks for it.
+  ReloadReport reload_all() {
     supervisor.reloading();
-    if (!options.tls.certificate.empty()) note_reload(Reloaded::tls, tls.load());
-    if (!options.password_file.empty()) note_reload(Reloaded::password, read_password());
-    if (rule_keeper.has_sources()) note_reload(Reloaded::rules, load_rules());
+    ReloadReport report;
+    const auto note = [&](Reloaded what, const std::optional<StartError>& error) {
+      note_reload(what, error);
+      if (error) {
+        report.kept.push_back(std::string(name(what)) + ": " + error->message);
+      } else {
+        report.reloaded.emplace_back(name(what));
+      }
+    };
+    if (!options.tls.certificate.empty()) note(Reloaded::tls, tls.load());
+    if (!options.password_file.empty()) note(Reloaded::password, read_password());
+    if (!options.admin_token_file.empty()) note(Reloaded::admin_token, read_admin_token());
+    if (rule_keeper.has_sources()) note(Reloaded::rules, load_rules());
+    if (rule_keeper.in_force()) report.generation = rule_keeper.in_force()->number;
     supervisor.ready();
+    return report;
+  }
+
+  void reload(std::function<void(ReloadReport&&)> then) override {
+    boost::asio::post(io, [this, then = std::move(then)] { then(reload_all()); });
   }
 
   void tick() {
@@ -385,7 +357,7 @@ struct Server::State {
     signals.async_wait([this](error_code error, int signal) {
       if (error) return;
       if (signal == SIGHUP) {
-        reload();
+        reload_all();
         return await_signal();
       }
       if (service.draining) return io.stop();  // asked twice: at once
@@ -457,6 +429,11 @@ Expected<std::vector<Server::Listening>, StartError> Server::listen() {
   }
   if (!options.password_file.empty()) {
     if (auto error = state_->read_password()) return *std::move(error);
+  }
+  if (!options.admin_token_file.empty()) {
+    if (auto error = state_->read_admin_token()) {
+      return StartError{"--admin-token: " + error->message};
+    }
   }
   if (!options.store.url.empty()) {
     if (auto error = state_->share_states()) return *std::move(error);

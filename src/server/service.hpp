@@ -34,6 +34,7 @@ struct Service {
   Metrics metrics;
   HotKeyBoard hot_keys;
   Password password;             ///< set before the first connection, or never asked for
+  Password admin_token;          ///< the same; without it there are no admin verbs
   std::size_t key_bytes = 1024;  ///< of one key; set before the first connection
   Log log;
   StoreHealth store_health{log};

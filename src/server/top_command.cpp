@@ -10,15 +10,6 @@ namespace {
 
 using wire::ReplyWriter;
 
-constexpr std::int64_t keys_unless_said = 10;
-constexpr std::int64_t most_keys = FrequentKeys::room;
-
-/// As a request names it.
-std::string limit_named(const Rules& rules, const Rule& rule) {
-  if (&rule == &rules.redis_cell()) return "cl.throttle";
-  return rule.named ? "@" + rule.name : rule.name;
-}
-
 void write_limits(const Metrics& metrics, ReplyWriter& reply) {
   const auto limits = metrics.decisions();
   reply.array(limits.size());
@@ -52,12 +43,17 @@ void write_keys(const std::vector<KeyRate>& keys, const Rules& rules, ReplyWrite
 
 }  // namespace
 
+std::string limit_named(const Rules& rules, const Rule& rule) {
+  if (&rule == &rules.redis_cell()) return "cl.throttle";
+  return rule.named ? "@" + rule.name : rule.name;
+}
+
 void top(CommandContext& context, const wire::Arguments& arguments, ReplyWriter& reply) {
-  std::int64_t count = keys_unless_said;
+  std::int64_t count = top_keys_unless_said;
   if (arguments.size() > 1) {
     const bool counted = arguments.size() == 3 && wire::is_word(arguments[1], "COUNT");
     const auto number = counted ? wire::strict_integer(arguments[2]) : std::nullopt;
-    if (!number || *number < 1 || *number > most_keys) {
+    if (!number || *number < 1 || *number > most_top_keys) {
       context.metrics.command_errors.add(1);
       return reply.error("ERR COUNT must be between 1 and 128; usage: WEIR.TOP [COUNT n]");
     }

@@ -110,13 +110,22 @@ class TheProgram(unittest.TestCase):
             self.assertLessEqual(len(lines), 30 if verb == "serve" else 23, f"weir {verb} --help")
             self.assertLessEqual(max(map(len, lines)), 80, f"weir {verb} --help")
 
-    def test_help_of_the_limits_names_what_serve_takes(self):
-        lines = run("serve", "--help-limits").stdout.decode().splitlines()
-        self.assertLessEqual(len(lines), 32)
+    def options_of_page(self, page):
+        lines = run("serve", page).stdout.decode().splitlines()
+        self.assertLessEqual(len(lines), 30)
         self.assertLessEqual(max(map(len, lines)), 80)
-        options = [line.split()[0] for line in lines if line.startswith("  --")]
-        self.assertEqual(len(options), 21)
+        return [line.split()[0] for line in lines if line.startswith("  --")]
+
+    def test_help_of_the_limits_names_what_serve_takes(self):
+        options = self.options_of_page("--help-limits")
+        self.assertEqual(len(options), 19)
         for option in options:
+            self.assertIn(f"weir: {option}", run("serve", option, "0").stderr.decode())
+
+    def test_help_of_the_states_names_what_serve_takes(self):
+        self.assertEqual(self.options_of_page("--help-states"),
+                         ["--max-keys", "--max-memory", "--snapshot", "--snapshot-every"])
+        for option in ("--max-keys", "--max-memory"):
             self.assertIn(f"weir: {option}", run("serve", option, "0").stderr.decode())
 
     def test_tells_where_the_module_lies(self):

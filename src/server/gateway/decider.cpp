@@ -309,6 +309,7 @@ void Decider::count(const Judged& judged, GateResult result) {
   counts.hits[at].add(static_cast<std::uint64_t>(judged.cost));
   if (!judged.decision || judged.quota->kind != Quota::Kind::limited) return;
   const Decision& decision = *judged.decision;
+  worker_.hot_keys.saw(*judged.quota->states, judged.key, decision.verdict);
   const Cost taken_now = taken(decision.verdict) ? judged.cost : 0;
   const Cost before = std::max<Cost>(0, decision.limit - decision.remaining - taken_now);
   const gateway::HitShares shares = gateway::shares_of({before, judged.cost, decision.limit});

@@ -9,6 +9,7 @@
 #include <variant>
 
 #include "server/grpc/rate_limit_service.hpp"
+#include "server/http/for_programs.hpp"
 
 namespace weir::server {
 namespace {
@@ -50,7 +51,7 @@ struct JsonCall final : grpc::AnswerAddress, grpc::Answering {
 
 void add_json_api(Router& router, const grpc::Services& services) {
   const auto& decide = std::get<grpc::Unary>(*services.find(grpc::rate_limit_method));
-  router.add({"POST", "/json"}, [&decide](const HttpRequest& request, HttpReply& reply) {
+  const auto answer = [&decide](const HttpRequest& request, HttpReply& reply) {
     RateLimitRequest asked;
     const std::string body(request.body);
     const auto read = json::JsonStringToMessage(body, &asked);
@@ -58,7 +59,8 @@ void add_json_api(Router& router, const grpc::Services& services) {
     const auto call = std::make_shared<JsonCall>();
     decide(asked.SerializeAsString(), grpc::Reply(call, 0));
     call->owed.send_or_keep_place(reply);
-  });
+  };
+  router.add({"POST", "/json"}, for_programs(answer));
 }
 
 }  // namespace weir::server

@@ -11,6 +11,7 @@
 #include "gateway/forwarded.hpp"
 #include "gateway/route.hpp"
 #include "server/gateway/standing.hpp"
+#include "server/http/asked_domain.hpp"
 #include "server/http/query.hpp"
 #include "server/rate_policy.hpp"
 #include "wire/json.hpp"
@@ -163,19 +164,9 @@ HttpAnswer answer_of(const GateAnswer& answer, const Asked& asked, http::RateDia
 void forward(Decider& decider, const HttpRequest& request, HttpReply& reply) {
   const auto asked = read_asked(request.query);
   if (!asked) return reply.send(problem(400, "query: " + asked.error().message));
-  const auto& generation = decider.generation();
-  if (!generation) {
-    return reply.send(problem(404,
-                              "there are no rules; start weir serve with --rules FILE, or "
-                              "with --rate '100/s per ip'"));
-  }
-  const gateway::RuleIndex* const rules =
-      asked->domain.empty() ? generation->rules.usual() : generation->rules.find(asked->domain);
-  if (!rules) {
-    return reply.send(problem(404, asked->domain.empty()
-                                       ? "there are several domains; name one with ?domain="
-                                       : "there is no domain '" + asked->domain + "'"));
-  }
+  const auto found = asked_domain(decider, asked->domain);
+  if (!found) return reply.send(found.error());
+  const gateway::RuleIndex* const rules = *found;
   Forwarded forwarded(request, rules->domain().clients);
   if (std::string wrong = forwarded.read(); !wrong.empty()) {
     return reply.send(problem(400, std::move(wrong)));

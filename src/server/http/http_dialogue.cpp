@@ -67,10 +67,10 @@ void HttpDialogue::answer(HttpRequest& request, bool last) {
     framing.close = true;
     front_.metrics.hit(LimitHit::http_requests);
   }
-  if (framing.close) ending_ = true;
   HttpReply reply(outbox_, framing);
   front_.router.route(request, reply);
   if (!reply.done()) reply.send(problem(500, "the server has no answer to this request"));
+  if (reply.last()) ending_ = true;
   front_.metrics.http_requests.add(1);
 }
 

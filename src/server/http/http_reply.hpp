@@ -45,11 +45,19 @@ class HttpReply {
     done_ = true;
   }
 
+  /// The same, and the connection ends with it.
+  void send_last(const HttpAnswer& answer) {
+    framing_.close = true;
+    send(answer);
+  }
+
   /// Keeps the answer's place, before those of all requests to come.
   HttpLater later();
 
   /// Whether the handler has done either.
   bool done() const noexcept { return done_; }
+  /// Whether the connection ends with this answer.
+  bool last() const noexcept { return framing_.close; }
 
  private:
   std::shared_ptr<HttpOutbox> outbox_;

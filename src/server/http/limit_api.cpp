@@ -8,6 +8,7 @@
 
 #include "server/asking.hpp"
 #include "server/http/decision_json.hpp"
+#include "server/http/for_programs.hpp"
 #include "server/http/query.hpp"
 #include "server/http/subject_json.hpp"
 #include "server/rate_policy.hpp"
@@ -236,9 +237,10 @@ void check(HttpContext& context, const HttpRequest& request, HttpReply& reply) {
 
 void add_limit_api(Router& router, HttpContext& context) {
   const auto add = [&](HttpRoute route, auto handler) {
-    router.add(route, [&context, handler](const HttpRequest& request, HttpReply& reply) {
-      handler(context, request, reply);
-    });
+    router.add(route,
+               for_programs([&context, handler](const HttpRequest& request, HttpReply& reply) {
+                 handler(context, request, reply);
+               }));
   };
   add({"POST", "/v1/take"}, take);
   add({"POST", "/v1/peek"}, peek);

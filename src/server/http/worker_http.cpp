@@ -3,21 +3,23 @@
 #include <memory>
 #include <utility>
 
+#include "server/http/admin_api.hpp"
 #include "server/http/gate_api.hpp"
 #include "server/http/limit_api.hpp"
 #include "server/http/status_answers.hpp"
 
 namespace weir::server {
 
-WorkerHttp::WorkerHttp(Worker& worker, const HttpLimits& limits)
+WorkerHttp::WorkerHttp(Worker& worker, const Of& of)
     : context_{{worker.context(), worker.rules()}, worker},
-      front_{.limits = limits,
+      front_{.limits = of.limits,
              .metrics = context_.metrics,
              .log = context_.service.log,
              .read_clock = [this] { return context_.now = context_.service.clock.now(); }} {
   add_status(front_.router, context_.service);
   add_limit_api(front_.router, context_);
   add_gate_api(front_.router, worker.decider());
+  add_admin_api(front_.router, {context_, worker.decider(), of.control});
 }
 
 DialogueMaker WorkerHttp::maker() {

@@ -1,6 +1,7 @@
 // HTTP as one worker speaks it.
 #pragma once
 
+#include "server/control.hpp"
 #include "server/http/http_context.hpp"
 #include "server/http/http_dialogue.hpp"
 #include "server/worker.hpp"
@@ -10,8 +11,12 @@ namespace weir::server {
 /// The routes of a worker's connections, and what their handlers ask with.
 class WorkerHttp {
  public:
-  /// Both outlive it; it outlives the worker's connections.
-  WorkerHttp(Worker& worker, const HttpLimits& limits);
+  struct Of {
+    const HttpLimits& limits;
+    Control& control;
+  };
+  /// All outlive it; it outlives the worker's connections.
+  WorkerHttp(Worker& worker, const Of& of);
   WorkerHttp(const WorkerHttp&) = delete;
   WorkerHttp& operator=(const WorkerHttp&) = delete;
 

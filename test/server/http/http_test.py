@@ -16,6 +16,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(__file__), "../clients"))
 from certificates import Authority  # noqa: E402
 from weir_process import Weir, read_to_end  # noqa: E402
 
+JSON = ("--header", "Content-Type: application/json")
 GET = b"GET /v1/check?key=%s&limit=1M/1s HTTP/1.1\r\nHost: x\r\n\r\n"
 
 
@@ -63,13 +64,13 @@ class Curl(WithServer):
                          "granted: 0 of 5 left\n")
 
     def test_waits_for_100_continue(self):
-        done = curl("-v", "--header", "Expect: 100-continue", "--data",
+        done = curl("-v", *JSON, "--header", "Expect: 100-continue", "--data",
                     '{"key":"e","limit":"@login"}', self.url + "/v1/take")
         self.assertIn("< HTTP/1.1 100 Continue", done.stderr)
         self.assertIn("< HTTP/1.1 200 OK", done.stderr)
 
     def test_sends_chunks(self):
-        done = curl("--header", "Transfer-Encoding: chunked", "--data",
+        done = curl(*JSON, "--header", "Transfer-Encoding: chunked", "--data",
                     '{"key":"c","limit":"@login"}', self.url + "/v1/take")
         self.assertEqual(json.loads(done.stdout)["verdict"], "granted")
 
@@ -82,11 +83,13 @@ class Curl(WithServer):
 class Python(WithServer):
     def test_keeps_a_connection(self):
         client = http.client.HTTPConnection("127.0.0.1", self.weir.ports["http"], timeout=10)
+        take = ("POST", "/v1/take", json.dumps({"key": "py", "limit": "@login"}),
+                {"Content-Type": "application/json"})
         for left in range(4, -1, -1):
-            client.request("POST", "/v1/take", json.dumps({"key": "py", "limit": "@login"}))
+            client.request(*take)
             answer = client.getresponse()
             self.assertEqual(json.loads(answer.read())["remaining"], left)
-        client.request("POST", "/v1/take", json.dumps({"key": "py", "limit": "@login"}))
+        client.request(*take)
         answer = client.getresponse()
         self.assertEqual(answer.status, 429)
         self.assertGreaterEqual(int(answer.headers["Retry-After"]), 11)
@@ -214,7 +217,8 @@ class Tls(unittest.TestCase):
         plain = socket.create_connection(("127.0.0.1", int(url.rpartition(":")[2])), timeout=10)
         with context.wrap_socket(plain, server_hostname="127.0.0.1") as connection:
             connection.sendall(GET % b"tls" * 200 + b"POST /v1/take HTTP/1.1\r\nHost: x\r\n"
-                               b"Content-Length: 60000\r\nConnection: close\r\n\r\n" +
+                               b"Content-Type: application/json\r\nContent-Length: 60000\r\n"
+                               b"Connection: close\r\n\r\n" +
                                b" " * 59_972 + b'{"key":"a","limit":"5/1m"}  ')
             answers = read_to_end(connection)
         self.assertEqual(answers.count(b"HTTP/1.1 200"), 201)

@@ -21,8 +21,8 @@ class LimitApi : public testing::Test {
  protected:
   static std::string request(std::string_view line, std::string_view body = "") {
     return std::string(line) +
-           " HTTP/1.1\r\nHost: x\r\nContent-Length: " + std::to_string(body.size()) + "\r\n\r\n" +
-           std::string(body);
+           " HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: " +
+           std::to_string(body.size()) + "\r\n\r\n" + std::string(body);
   }
 
   std::string post(std::string_view path, std::string_view body) {

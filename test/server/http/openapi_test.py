@@ -5,6 +5,7 @@ import json
 import os
 import pathlib
 import sys
+import tempfile
 import unittest
 import urllib.parse
 
@@ -16,7 +17,8 @@ from weir_process import Weir  # noqa: E402
 PAGE = yaml.safe_load(
     (pathlib.Path(__file__).resolve().parents[3] / "docs/openapi.yaml").read_text("utf-8"))
 METHODS = {"get", "put", "post", "delete", "options", "head", "patch", "trace"}
-TYPES = {"integer": int, "string": str, "boolean": bool, "array": list, "object": dict}
+TYPES = {"integer": int, "number": (int, float), "string": str, "boolean": bool, "array": list,
+         "object": dict}
 
 
 def resolved(schema):
@@ -31,12 +33,20 @@ def resolved(schema):
 class OpenApi(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.weir = Weir("--rate", "1M/1s per ip")
+        folder = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(folder.cleanup)
+        token = pathlib.Path(folder.name, "token")
+        token.touch(mode=0o600)
+        token.write_text("secret")
+        cls.weir = Weir("--rate", "1M/1s per ip", "--admin-token", str(token))
         cls.addClassCleanup(cls.weir.stop)
 
-    def ask(self, method, target, body=None):
+    def ask(self, method, target, body=None, token="secret"):
+        fields = {"Authorization": "Bearer " + token} if "/admin/" in target else {}
+        if body:
+            fields["Content-Type"] = "application/json"
         client = http.client.HTTPConnection("127.0.0.1", self.weir.ports["http"], timeout=10)
-        client.request(method.upper(), target, body)
+        client.request(method.upper(), target, body, fields)
         answer = client.getresponse()
         content = answer.read()
         client.close()
@@ -94,6 +104,29 @@ class OpenApi(unittest.TestCase):
         answer, content = self.ask("get", "/v1/check")
         self.assertEqual(answer.status, 400)
         self.check_answer(PAGE["paths"]["/v1/check"]["get"], answer, content)
+
+    def test_admin_verbs_are_those_that_need_a_token(self):
+        for path, operations in PAGE["paths"].items():
+            for method, operation in operations.items():
+                self.assertEqual("security" in operation, path.startswith("/v1/admin/"))
+                if "security" in operation:
+                    answer, content = self.ask(method, path, token="wrong")
+                    self.assertEqual(answer.status, 401)
+                    self.check_answer(operation, answer, content)
+
+    def test_bodies_that_are_not_called_json_are_refused_as_the_page_says(self):
+        for path, operations in PAGE["paths"].items():
+            operation = operations.get("post", {})
+            if "requestBody" not in operation or path.startswith("/v1/admin/"):
+                continue
+            client = http.client.HTTPConnection("127.0.0.1", self.weir.ports["http"], timeout=10)
+            for fields, status in (({"Content-Type": "text/plain"}, 415),
+                                   ({"Origin": "https://page.example"}, 403)):
+                client.request("POST", path, "{}", fields)
+                answer = client.getresponse()
+                self.assertEqual(answer.status, status)
+                self.check_answer(operation, answer, answer.read())
+            client.close()
 
     def test_the_server_has_no_other_paths(self):
         _, content = self.ask("get", "/")
