@@ -21,7 +21,10 @@ Session::Session(Worker& worker, Socket socket, Arrival& arrival)
       socket_(std::move(socket)),
       seat_(std::move(arrival.seat)),
       speaks_(arrival.speaks) {
-  if (arrival.tls) tls_.emplace(arrival.tls, socket_.native_handle());
+  if (arrival.tls) {
+    const TlsStream::Of of{.descriptor = socket_.native_handle(), .speaks = speaks_};
+    tls_.emplace(arrival.tls, of);
+  }
   worker_.sessions_.insert(this);
   stranger_since_ = waiting_since_ = worker_.seconds_;
   arrival.descriptor = -1;

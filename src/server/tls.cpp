@@ -4,8 +4,10 @@
 #include <openssl/ssl.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <new>
 #include <optional>
+#include <string_view>
 #include <utility>
 
 namespace weir::server {
@@ -23,6 +25,35 @@ std::string complaint() {
 
 /// A key that is locked by a passphrase is refused: nobody sits there to be asked.
 int no_passphrase(char*, int, int, void*) { return 0; }
+
+/// As ALPN has names: a length, then the name. RESP has none.
+std::string_view alpn_name(Speaks what) noexcept {
+  switch (what) {
+    case Speaks::resp: return {};
+    case Speaks::http: return "\x08http/1.1";
+    case Speaks::grpc: return "\x02h2";
+  }
+  return {};
+}
+
+/// Clients of gRPC go away where it is not chosen. Who speaks nothing that has a name is not asked.
+int choose_protocol(ssl_st* ssl, const unsigned char** chosen, unsigned char* length,
+                    const unsigned char* offered, unsigned int bytes, void*) {
+  const auto* const speaks = static_cast<const Speaks*>(SSL_get_app_data(ssl));
+  const std::string_view ours = alpn_name(*speaks);
+  if (ours.empty()) return SSL_TLSEXT_ERR_NOACK;
+  std::string_view theirs(reinterpret_cast<const char*>(offered), bytes);
+  while (!theirs.empty()) {
+    const std::size_t one = std::size_t{1} + static_cast<unsigned char>(theirs.front());
+    if (theirs.substr(0, one) == ours) {
+      *chosen = reinterpret_cast<const unsigned char*>(theirs.data()) + 1;
+      *length = static_cast<unsigned char>(ours.size() - 1);
+      return SSL_TLSEXT_ERR_OK;
+    }
+    theirs.remove_prefix(std::min(one, theirs.size()));
+  }
+  return SSL_TLSEXT_ERR_ALERT_FATAL;
+}
 
 std::optional<StartError> use_files(ssl_ctx_st* context, const TlsFileNames& files) {
   if (SSL_CTX_use_certificate_chain_file(context, files.certificate.c_str()) != 1) {
@@ -66,6 +97,7 @@ Expected<TlsContext, StartError> load_tls(const TlsFileNames& files) {
   SSL_CTX_set_read_ahead(context.get(), 1);  // one call of the kernel a record, not two
   SSL_CTX_set_max_cert_list(context.get(), most_certificate_bytes);
   SSL_CTX_set_default_passwd_cb(context.get(), no_passphrase);
+  SSL_CTX_set_alpn_select_cb(context.get(), choose_protocol, nullptr);
   if (auto error = use_files(context.get(), files)) return *std::move(error);
   return context;
 }
@@ -99,8 +131,12 @@ bool TlsFiles::changed() {
 
 void TlsStream::Free::operator()(ssl_st* ssl) const noexcept { SSL_free(ssl); }
 
-TlsStream::TlsStream(const TlsContext& context, int descriptor) : ssl_(SSL_new(context.get())) {
-  if (!ssl_ || SSL_set_fd(ssl_.get(), descriptor) != 1) throw std::bad_alloc();
+TlsStream::TlsStream(const TlsContext& context, const Of& of) : ssl_(SSL_new(context.get())) {
+  static constexpr std::array<Speaks, spoken> kinds{Speaks::resp, Speaks::http, Speaks::grpc};
+  if (!ssl_ || SSL_set_fd(ssl_.get(), of.descriptor) != 1) throw std::bad_alloc();
+  // OpenSSL keeps an address; the stream may move.
+  const Speaks& kind = kinds[static_cast<std::size_t>(of.speaks)];
+  SSL_set_app_data(ssl_.get(), const_cast<Speaks*>(&kind));
   SSL_set_accept_state(ssl_.get());
 }
 

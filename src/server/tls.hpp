@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "server/options.hpp"
+#include "server/speaks.hpp"
 #include "server/start_error.hpp"
 #include "weir/vocabulary.hpp"
 
@@ -69,7 +70,13 @@ class TlsStream {
     std::size_t bytes = 0;
   };
 
-  TlsStream(const TlsContext& context, int descriptor);
+  /// Of a socket whose client speaks so: where the client offers protocols by their names (ALPN),
+  /// that is the one that is chosen, and no other.
+  struct Of {
+    int descriptor;
+    Speaks speaks;
+  };
+  TlsStream(const TlsContext& context, const Of& of);
 
   Step handshake();
   bool established() const noexcept { return established_; }

@@ -1,7 +1,6 @@
 """TLS: who is let in, what is shown, and that nobody holds more than without it."""
 
 import os
-import shutil
 import signal
 import socket
 import ssl
@@ -10,7 +9,7 @@ import time
 import unittest
 import warnings
 
-from certificates import Authority
+from certificates import Authority, install
 from weir_process import BINARY, Weir, read_to_end
 
 FAULTS = 'weir_protocol_errors_total{protocol="resp",kind="tls"}'
@@ -317,9 +316,7 @@ class Reload(OverTls):
         self.running = self.server(certificate=self.live[0], key=self.live[1])
 
     def install(self, *pair):
-        for new, live in zip(pair, self.live):
-            shutil.copy(new, live + ".new")
-            os.rename(live + ".new", live)
+        install(pair, self.live)
 
     def test_new_files_are_used_and_old_connections_go_on(self):
         with self.connect(self.running) as old:

@@ -13,7 +13,7 @@ import time
 import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "../clients"))
-from certificates import Authority  # noqa: E402
+from certificates import Authority, install  # noqa: E402
 from weir_process import Weir, read_to_end  # noqa: E402
 
 JSON = ("--header", "Content-Type: application/json")
@@ -223,15 +223,62 @@ class Tls(unittest.TestCase):
             answers = read_to_end(connection)
         self.assertEqual(answers.count(b"HTTP/1.1 200"), 201)
 
-    def test_asks_for_a_certificate_and_takes_new_ones(self):
-        weir, url = self.server("--tls-client-ca", self.authority.ca)
-        certificate, key = self.authority.issue("client")
-        known = ("--cacert", self.authority.ca, "--cert", certificate, "--key", key)
-        self.assertEqual(curl(*known, url + "/livez").stdout, "ok\n")
-        self.assertNotEqual(curl("--cacert", self.authority.ca, url + "/livez").returncode, 0)
-        weir.process.send_signal(signal.SIGHUP)
-        weir.eventually(lambda: weir.metric('weir_reloads_total{what="tls",result="ok"}') == 1)
-        self.assertEqual(curl(*known, url + "/livez").stdout, "ok\n")
+    def test_asks_for_a_certificate(self):
+        _, url = self.server("--tls-client-ca", self.authority.ca)
+        stranger = Authority("another")
+        self.addCleanup(stranger.close)
+        for certificate, key, status in ((*self.authority.issue("client"), 0),
+                                         (stranger.certificate, stranger.key, None), (0, 0, None)):
+            shown = ("--cert", certificate, "--key", key) if key else ()
+            done = curl("--cacert", self.authority.ca, *shown, url + "/livez")
+            if status == 0:
+                self.assertEqual(done.stdout, "ok\n")
+            else:
+                self.assertEqual(done.stdout, "")
+                self.assertNotEqual(done.returncode, 0)
+
+    def test_sighup_takes_a_new_certificate_and_open_connections_go_on(self):
+        live = (self.authority.path("live.pem"), self.authority.path("live.key"))
+        install((self.authority.certificate, self.authority.key), live)
+        weir = Weir("--http", "tls:127.0.0.1:0", "--tls-cert", live[0], "--tls-key", live[1])
+        self.addCleanup(weir.stop)
+        port = int(weir.others[0].rpartition(":")[2])
+        another = Authority("another")
+        self.addCleanup(another.close)
+
+        def connect(authority):
+            context = ssl.create_default_context(cafile=authority.ca)
+            plain = socket.create_connection(("127.0.0.1", port), timeout=10)
+            return context.wrap_socket(plain, server_hostname="127.0.0.1")
+
+        with connect(self.authority) as old:
+            old.sendall(GET % b"before")
+            self.assertTrue(old.recv(4096).startswith(b"HTTP/1.1 200"))
+            install((another.certificate, another.key), live)
+            weir.process.send_signal(signal.SIGHUP)
+            weir.eventually(
+                lambda: weir.metric('weir_reloads_total{what="tls",result="ok"}') == 1)
+            with connect(another) as new:
+                new.sendall(GET % b"new")
+                self.assertTrue(new.recv(4096).startswith(b"HTTP/1.1 200"))
+            with self.assertRaises(ssl.SSLCertVerificationError):
+                connect(self.authority)
+            old.sendall(GET % b"after")
+            self.assertTrue(old.recv(4096).startswith(b"HTTP/1.1 200"))
+
+    def test_is_http_1_1_for_who_asks_by_name(self):
+        weir, _ = self.server()
+        port = int(weir.others[0].rpartition(":")[2])
+        for offered, chosen in ((["h2", "http/1.1"], "http/1.1"), ([], None), (["h2"], "refused")):
+            context = ssl.create_default_context(cafile=self.authority.ca)
+            if offered:
+                context.set_alpn_protocols(offered)
+            plain = socket.create_connection(("127.0.0.1", port), timeout=10)
+            try:
+                with context.wrap_socket(plain, server_hostname="127.0.0.1") as connection:
+                    self.assertEqual(connection.selected_alpn_protocol(), chosen)
+            except (ssl.SSLError, ConnectionError):
+                self.assertEqual(chosen, "refused")
 
 
 if __name__ == "__main__":
