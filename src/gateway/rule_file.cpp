@@ -230,21 +230,24 @@ std::string print(const Quota& quota) {
   return quota.limit->text();
 }
 
-Quota read_quota(const YamlNode& node, std::string_view field) {
-  const std::string& text = text_of(node, field);
-  if (text == "unlimited") return {.kind = Quota::Kind::unlimited};
-  if (text == "blocked") return {.kind = Quota::Kind::blocked};
+Expected<Quota, LimitError> read_quota(std::string_view text) {
+  if (text == "unlimited") return Quota{.kind = Quota::Kind::unlimited};
+  if (text == "blocked") return Quota{.kind = Quota::Kind::blocked};
   auto limit = Limit::parse(text);
-  if (!limit) {
-    throw FileError{within(node, limit.error().column),
-                    std::string(field) + ": " + limit.error().message};
-  }
+  if (!limit) return limit.error();
   if (!limit->starts_full()) {
-    fail(node, std::string(field) +
-                   ": initial is for a single limiter; a key must start full, or dropping its "
-                   "state would change answers");
+    return LimitError{1,
+                      "initial is for a single limiter; a key must start full, or dropping its "
+                      "state would change answers"};
   }
-  return {.limit = std::move(limit).value()};
+  return Quota{.limit = std::move(limit).value()};
+}
+
+Quota read_quota(const YamlNode& node, std::string_view field) {
+  auto quota = read_quota(text_of(node, field));
+  if (quota) return std::move(quota).value();
+  throw FileError{within(node, quota.error().column),
+                  std::string(field) + ": " + quota.error().message};
 }
 
 Domain read_own_file(const YamlNode& root) {

@@ -22,7 +22,9 @@ Expected<Domain, LimitError> read_rate(std::string_view text);
 /// Unless a file says otherwise: proxies of this machine are believed.
 Clients usual_clients();
 
-/// A limit, "unlimited" or "blocked".
+/// A limit, "unlimited" or "blocked". Errors name the column.
+Expected<Quota, LimitError> read_quota(std::string_view text);
+/// The same of a node; throws FileError.
 Quota read_quota(const YamlNode& node, std::string_view field);
 
 }  // namespace weir::gateway

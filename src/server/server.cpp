@@ -333,6 +333,49 @@ struct Server::State final : Control {
     boost::asio::post(io, [this, then = std::move(then)] { then(reload_all()); });
   }
 
+  void override_key(OverrideWish wish, std::function<void(OverrideReport&&)> then) override {
+    boost::asio::post(io, [this, wish = std::move(wish), then = std::move(then)]() mutable {
+      then(lay_override(std::move(wish)));
+    });
+  }
+
+  OverrideReport lay_override(OverrideWish&& wish) {
+    LaidOverrides overrides = rule_keeper.overrides();
+    std::optional<Instant> until;
+    if (wish.lasting) until = service.clock.now() + *wish.lasting;
+    if (!wish.quota) {
+      if (!overrides.remove(wish.of)) return {.error = "no override was set for this key"};
+    } else if (!overrides.set({std::move(wish.of), *std::move(wish.quota), until})) {
+      return {.error = "there are " + std::to_string(LaidOverrides::most) +
+                       " overrides already; remove one, or write them into the rule file"};
+    }
+    if (auto error = lay(std::move(overrides))) return {.error = error->message};
+    return {.generation = rule_keeper.in_force()->number,
+            .overrides = rule_keeper.overrides().all().size()};
+  }
+
+  std::optional<StartError> lay(LaidOverrides overrides) {
+    auto generation = rule_keeper.lay(std::move(overrides));
+    if (!generation) return generation.error();
+    put_in_force(*generation);
+    return {};
+  }
+
+  void end_overrides() {
+    LaidOverrides overrides = rule_keeper.overrides();
+    if (!overrides.end(service.clock.now())) return;
+    if (auto error = lay(std::move(overrides))) {
+      service.log.write(LogKind::reload_failed,
+                        {{"kept", "overrides"}, {"reason", error->message}});
+    }
+  }
+
+  void list_overrides(std::function<void(std::vector<LaidOverride>&&)> then) override {
+    boost::asio::post(io, [this, then = std::move(then)] {
+      then(std::vector<LaidOverride>(rule_keeper.overrides().all()));
+    });
+  }
+
   void tick() {
     second.expires_after(std::chrono::seconds(1));
     second.async_wait([this](error_code stopped) {
@@ -346,6 +389,7 @@ struct Server::State final : Control {
       for (const auto& worker : workers) worker->tick();
       if (tls.context() && tls.changed()) note_reload(Reloaded::tls, tls.load());
       if (rule_keeper.changed()) note_reload(Reloaded::rules, load_rules());
+      end_overrides();
       // All states are looked at once in two minutes, even when nobody asks.
       const std::size_t keys = service.table.stats().keys;
       service.table.sweep(service.clock.now(), std::clamp<std::size_t>(keys / 120, 256, 100'000));

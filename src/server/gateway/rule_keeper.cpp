@@ -47,11 +47,30 @@ Expected<std::shared_ptr<const Generation>, StartError> RuleKeeper::load() {
   read_stamps_ = seen_stamps_ = gateway::stamps_of(options_.files);
   auto domains = read();
   if (!domains) return StartError{domains.error()};
-  auto generation = std::make_shared<Generation>(++loads_, std::move(domains).value());
+  std::vector<Domain> all = std::move(domains).value();
+  overrides_.lay(all);
+  const auto generation = make(std::move(all));
+  if (!generation) return generation.error();
+  return std::shared_ptr<const Generation>(*generation);
+}
+
+Expected<std::shared_ptr<const Generation>, StartError> RuleKeeper::lay(LaidOverrides overrides) {
+  std::vector<Domain> domains = in_force_->rules.domains();
+  overrides_.lift(domains);
+  overrides.lay(domains);
+  const auto generation = make(std::move(domains));
+  if (!generation) return generation.error();
+  (*generation)->read_at = in_force_->read_at;
+  overrides_ = std::move(overrides);
+  return std::shared_ptr<const Generation>(*generation);
+}
+
+Expected<std::shared_ptr<Generation>, StartError> RuleKeeper::make(std::vector<Domain> domains) {
+  auto generation = std::make_shared<Generation>(++loads_, std::move(domains));
   for (Domain& domain : generation->rules.domains()) {
     if (auto error = bind(domain)) return StartError{*std::move(error)};
   }
-  return std::shared_ptr<const Generation>(std::move(generation));
+  return generation;
 }
 
 std::optional<std::string> RuleKeeper::bind(Quota& quota, const std::string& name) {

@@ -10,6 +10,7 @@
 
 #include "gateway/rule_files.hpp"
 #include "server/gateway/generation.hpp"
+#include "server/gateway/laid_overrides.hpp"
 #include "server/options.hpp"
 #include "server/start_error.hpp"
 #include "weir/local/table.hpp"
@@ -34,6 +35,11 @@ class RuleKeeper {
   std::vector<Table::Succession> put_in_force(std::shared_ptr<const Generation> generation,
                                               Instant now);
 
+  /// The rules in force with other overrides laid over them, as the next generation. Requires rules
+  /// in force, and that what is given back comes into force.
+  Expected<std::shared_ptr<const Generation>, StartError> lay(LaidOverrides overrides);
+  const LaidOverrides& overrides() const noexcept { return overrides_; }
+
   const std::shared_ptr<const Generation>& in_force() const noexcept { return in_force_; }
 
   /// Identities that any generation had so far, each with a number below this.
@@ -45,12 +51,14 @@ class RuleKeeper {
 
  private:
   Expected<std::vector<gateway::Domain>, std::string> read() const;
+  Expected<std::shared_ptr<Generation>, StartError> make(std::vector<gateway::Domain> domains);
   std::optional<std::string> bind(gateway::Domain& domain);
   std::optional<std::string> bind(gateway::Quota& quota, const std::string& name);
 
   Rules& rules_;
   RuleOptions options_;
   std::shared_ptr<const Generation> in_force_;
+  LaidOverrides overrides_;
   std::uint64_t loads_ = 0;
   std::map<std::string, std::uint64_t> numbers_;  ///< by domain and identity
   std::string read_stamps_;

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "gateway/rule_file.hpp"
 #include "gateway/told_call.hpp"
 #include "server/asking.hpp"
 #include "server/http/asked_domain.hpp"
@@ -18,6 +19,7 @@
 #include "server/http/query.hpp"
 #include "server/http/subject_json.hpp"
 #include "server/top_command.hpp"
+#include "weir/duration.hpp"
 #include "wire/integer.hpp"
 #include "wire/utf8.hpp"
 
@@ -230,9 +232,14 @@ void peek(const AdminContext& admin, const HttpRequest&, const JsonPlace& body, 
                            GateAnswer&& answer) { later.send(answer_of(answer, name)); });
 }
 
-/// What the key of a rule is limited by, and what is tried beside it.
-Expected<std::vector<Subject>, HttpAnswer> subjects_of_rule(const AdminContext& admin,
-                                                            const JsonPlace& body) {
+/// A key of a rule in force, as a body names it.
+struct FoundKey {
+  const gateway::Domain* domain;
+  const EdgeRule* rule;
+  std::string_view key;
+};
+
+Expected<FoundKey, HttpAnswer> find_key(const AdminContext& admin, const JsonPlace& body) {
   const auto domain = read_text(body, "domain");
   const auto name = read_text(body, "rule");
   if (!domain) return problem(400, domain.error().message);
@@ -243,6 +250,9 @@ Expected<std::vector<Subject>, HttpAnswer> subjects_of_rule(const AdminContext& 
   }
   const auto key = key_member->text();
   if (!key) return problem(400, key.error().message);
+  if (auto wrong = check_key(admin.http, {key_member->pointer(), *key})) {
+    return problem(400, wrong->message);
+  }
   const auto rules = asked_domain(admin.decider, *domain);
   if (!rules) return rules.error();
   const std::vector<EdgeRule>& all = (*rules)->domain().rules;
@@ -250,13 +260,22 @@ Expected<std::vector<Subject>, HttpAnswer> subjects_of_rule(const AdminContext& 
   if (rule == all.end()) {
     return problem(404, "/rule: the domain has no rule of this name; GET /v1/admin/rules has all");
   }
+  return FoundKey{&(*rules)->domain(), &*rule, *key};
+}
+
+/// What the key of a rule is limited by, and what is tried beside it.
+Expected<std::vector<Subject>, HttpAnswer> subjects_of_rule(const AdminContext& admin,
+                                                            const JsonPlace& body) {
+  const auto found = find_key(admin, body);
+  if (!found) return found.error();
+  const EdgeRule& rule = *found->rule;
   std::vector<Subject> subjects;
   const auto add = [&](const Quota& quota) {
-    if (quota.states) subjects.push_back({quota.states, *key});
+    if (quota.states) subjects.push_back({quota.states, found->key});
   };
-  const auto own = rule->overrides.find(*key);
-  add(own != rule->overrides.end() ? own->second : rule->quota);
-  for (const Quota& candidate : rule->candidates) add(candidate);
+  const auto own = rule.overrides.find(found->key);
+  add(own != rule.overrides.end() ? own->second : rule.quota);
+  for (const Quota& candidate : rule.candidates) add(candidate);
   return subjects;
 }
 
@@ -321,6 +340,91 @@ void top_keys(const AdminContext& admin, const HttpRequest& request, HttpReply& 
   reply.send(json_answer(200, answer.text()));
 }
 
+/// "for" of an override: at least a second, for they are ended once a second.
+Expected<std::optional<Span>, JsonError> read_lasting(const JsonPlace& body) {
+  const auto member = body.member("for");
+  if (!member) return std::optional<Span>{};
+  const auto text = member->text();
+  if (!text) return text.error();
+  const auto span = parse_duration(*text);
+  if (!span || *span < std::chrono::seconds(1)) {
+    return member->expected("a length of time of a second or more, such as \"10m\"");
+  }
+  return std::optional<Span>{*span};
+}
+
+/// None where "limit" is null.
+Expected<std::optional<Quota>, JsonError> read_quota(const JsonPlace& body) {
+  const auto member = body.member("limit");
+  if (!member) return body.expected("a limit, such as \"9/1h\"; null takes an override away");
+  if (member->is_null()) return std::optional<Quota>{};
+  const auto text = member->text();
+  if (!text) return text.error();
+  auto quota = gateway::read_quota(*text);
+  if (quota) return std::optional<Quota>{std::move(quota).value()};
+  return JsonError{"/limit: column " + std::to_string(quota.error().column) + ": " +
+                   quota.error().message};
+}
+
+void override_key(const AdminContext& admin, const HttpRequest& request, const JsonPlace& body,
+                  HttpReply& reply) {
+  if (const auto wrong = body.check_members({"domain", "rule", "key", "limit", "for"})) {
+    return reply.send(problem(400, wrong->message));
+  }
+  const auto found = find_key(admin, body);
+  if (!found) return reply.send(found.error());
+  auto quota = read_quota(body);
+  if (!quota) return reply.send(problem(400, quota.error().message));
+  const auto lasting = read_lasting(body);
+  if (!lasting) return reply.send(problem(400, lasting.error().message));
+  if (found->domain->of_envoy) {
+    return reply.send(problem(400, "/rule: rules of envoyproxy/ratelimit files have no overrides"));
+  }
+  admin.http.service.log.write(LogKind::administered,
+                               {{"client", request.peer}, {"path", request.path}});
+  OverrideWish wish{.of = {found->domain->name, found->rule->identity, std::string(found->key)},
+                    .quota = std::move(quota).value(),
+                    .lasting = *lasting};
+  const auto tell = [](WorkerContext&, const OverrideReport& done, const HttpLater& told) {
+    if (!done.error.empty()) return told.send(problem(422, done.error));
+    wire::Json answer = wire::Json::object();
+    answer.member("generation", number(done.generation));
+    told.send(json_answer(200, answer.member("overrides", number(done.overrides)).text()));
+  };
+  admin.control.override_key(std::move(wish),
+                             [later = later_for(admin.http, reply), tell](OverrideReport&& report) {
+                               later.write(std::move(report), tell);
+                             });
+}
+
+HttpAnswer answer_of(const std::vector<LaidOverride>& overrides, Instant now) {
+  wire::Json list = wire::Json::array();
+  for (const LaidOverride& each : overrides) {
+    wire::Json object = wire::Json::object();
+    object.member("domain", wire::in_utf8(each.of.domain));
+    object.member("rule", wire::in_utf8(each.of.rule));
+    object.member("key", wire::in_utf8(each.of.key));
+    object.member("limit", print(each.quota));
+    if (each.until) {
+      const auto left = std::max(Span{0}, *each.until - now);
+      object.member("ends_in", std::chrono::ceil<std::chrono::seconds>(left).count());
+    }
+    list.element(object);
+  }
+  return json_answer(200, wire::Json::object().member("overrides", list).text());
+}
+
+void list_overrides(const AdminContext& admin, const HttpRequest& request, HttpReply& reply) {
+  if (!request.query.empty()) return reply.send(problem(400, "query: expected none"));
+  admin.control.list_overrides(
+      [later = later_for(admin.http, reply)](std::vector<LaidOverride>&& all) {
+        later.write(std::move(all),
+                    [](WorkerContext& worker, const auto& overrides, const HttpLater& told) {
+                      told.send(answer_of(overrides, worker.service.clock.now()));
+                    });
+      });
+}
+
 HttpAnswer answer_of(const ReloadReport& report) {
   wire::Json reloaded = wire::Json::array();
   for (const std::string& what : report.reloaded) reloaded.element(what);
@@ -371,6 +475,8 @@ void add_admin_api(Router& router, const AdminContext& context) {
   add({"GET", "/v1/admin/top"}, top_keys);
   add({"POST", "/v1/admin/peek"}, on_body(peek));
   add({"POST", "/v1/admin/reset"}, on_body(reset));
+  add({"GET", "/v1/admin/override"}, list_overrides);
+  add({"POST", "/v1/admin/override"}, on_body(override_key));
   add({"POST", "/v1/admin/reload"}, reload);
 }
 

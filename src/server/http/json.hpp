@@ -68,6 +68,7 @@ class JsonPlace {
   Expected<std::string_view, JsonError> text() const;
   Expected<std::int64_t, JsonError> whole_number(JsonRange range) const;
   Expected<bool, JsonError> truth() const;
+  bool is_null() const noexcept { return value_->is_null(); }
 
  private:
   const boost::json::value* value_;

@@ -331,6 +331,85 @@ class Reload(Admin):
         self.assertEqual(sorted(generations), list(range(2, 34)))
 
 
+class Override(Admin):
+    OF = {"domain": "default", "rule": "login", "key": "alice"}
+
+    def quota(self, user="alice"):
+        return self.standing("login", uri="/login", user=user)["quota"]
+
+    def listed(self):
+        return self.get("/v1/admin/override")["overrides"]
+
+    def set(self, limit, status=200, **more):
+        return self.post("/v1/admin/override", {**self.OF, "limit": limit, **more}, status)
+
+    def test_gives_one_key_another_limit_and_takes_it_back(self):
+        self.assertEqual(self.set("5/1h"), {"generation": 2, "overrides": 1})
+        for _ in range(8):  # whichever thread answers
+            self.assertEqual(self.quota(), "5/1h")
+        self.assertEqual(self.quota("bob"), "2/1h")
+        self.assertEqual(self.listed(), [{**self.OF, "limit": "5/1h"}])
+        self.assertEqual(self.set("unlimited"), {"generation": 3, "overrides": 1})
+        self.assertEqual(self.quota(), "unlimited")
+        self.assertEqual(self.set(None), {"generation": 4, "overrides": 0})
+        self.assertEqual((self.quota(), self.listed()), ("2/1h", []))
+        self.assertIn("no override", self.set(None, status=422)["detail"])
+
+    def test_lies_over_that_of_the_file_and_outlives_a_reload(self):
+        for key, limit in (("vip", "blocked"), ("alice", "5/1h")):
+            self.set(limit, key=key)
+        self.rules.write_text(RULES.replace("vip: 9/1h", "vip: 8/1h"))
+        self.post("/v1/admin/reload")
+        self.assertEqual((self.quota("vip"), self.quota()), ("blocked", "5/1h"))
+        self.set(None, key="vip")
+        self.assertEqual(self.quota("vip"), "8/1h")
+        self.rules.write_text(RULES.replace("name: login", "name: other"))
+        self.post("/v1/admin/reload")
+        self.assertEqual(self.listed(), [])
+        self.rules.write_text(RULES)
+        self.post("/v1/admin/reload")
+        self.assertEqual(self.quota(), "2/1h")
+
+    def test_ends_when_its_time_is_over(self):
+        self.set("blocked", **{"for": "1s"})
+        self.assertEqual(self.quota(), "blocked")
+        self.assertEqual(self.listed(), [{**self.OF, "limit": "blocked", "ends_in": 1}])
+        self.weir.eventually(lambda: self.quota() == "2/1h")
+        self.assertEqual(self.listed(), [])
+
+    def test_there_are_a_thousand_at_most(self):
+        connection = http.client.HTTPConnection("127.0.0.1", self.weir.ports["http"], timeout=10)
+
+        def set_one(number):
+            body = json.dumps({**self.OF, "key": f"k{number}", "limit": "5/1h"})
+            connection.request("POST", "/v1/admin/override", body, {
+                "Content-Type": "application/json", "Authorization": "Bearer " + TOKEN})
+            answer = connection.getresponse()
+            return answer.status, json.loads(answer.read())
+
+        for number in range(1000):
+            status, content = set_one(number)
+            self.assertEqual((status, content["overrides"]), (200, number + 1))
+        status, content = set_one(1000)
+        self.assertEqual(status, 422)
+        self.assertIn("1000 overrides", content["detail"])
+        self.assertEqual(set_one(7)[0], 200)
+        connection.close()
+
+    def test_says_what_is_wrong(self):
+        for body, status, expected in (
+                ({**self.OF}, 400, "a limit"),
+                ({**self.OF, "limit": "5/"}, 400, "/limit: column 3"),
+                ({**self.OF, "limit": 5}, 400, "/limit: expected"),
+                ({**self.OF, "limit": "5/1m", "for": "0s"}, 400, "/for: expected"),
+                ({**self.OF, "limit": "5/1m", "rule": "nobody"}, 404, "/rule: "),
+                ({**self.OF, "limit": "5/1m", "key": "k" * 1025}, 400, "/key: expected"),
+                ({"domain": "edge", "rule": "tenant", "key": "tenant=a", "limit": "5/1m"}, 400,
+                 "have no overrides")):
+            self.assertIn(expected, self.post("/v1/admin/override", body, status)["detail"])
+        self.assertEqual(self.get("/v1/admin/rules")["generation"], 1)
+
+
 class Pages(Admin):
     def test_in_a_browser_may_not_ask(self):
         take = {"key": "page", "limit": "5/1m"}
