@@ -11,7 +11,6 @@
 #include <functional>
 #include <memory>
 #include <optional>
-#include <span>
 #include <thread>
 #include <utility>
 
@@ -20,14 +19,12 @@
 #include "server/control.hpp"
 #include "server/event_loop.hpp"
 #include "server/gateway/json_api.hpp"
-#include "server/gateway/rule_keeper.hpp"
-#include "server/gateway/rule_metrics.hpp"
+#include "server/gateway/rules_in_force.hpp"
 #include "server/gateway/worker_grpc.hpp"
 #include "server/http/worker_http.hpp"
 #include "server/listener.hpp"
 #include "server/notify.hpp"
 #include "server/open_files.hpp"
-#include "server/parked.hpp"
 #include "server/snapshot_keeper.hpp"
 #include "server/status_page.hpp"
 #include "server/worker.hpp"
@@ -81,16 +78,16 @@ struct Door {
 }  // namespace
 
 struct Server::State final : Control {
-  State(const Options& wanted, Rules& rules)
+  State(const Options& wanted, Rules& known)
       : options(wanted),
-        service(rules, {.max_keys = wanted.max_keys, .max_bytes = wanted.max_memory}, wanted.log),
+        service(known, {.max_keys = wanted.max_keys, .max_bytes = wanted.max_memory}, wanted.log),
         snapshot(service, wanted.snapshot),
-        rule_keeper(rules, wanted.rules),
         metrics(service.metrics.add_worker()),
         tls(wanted.tls),
         signals(io),
         second(io),
-        last_call(io) {
+        last_call(io),
+        rules({service, workers}, wanted.rules) {
     service.key_bytes = wanted.limits.key_bytes;
     for (std::size_t at = 0; at < std::max<std::size_t>(1, options.threads); ++at) {
       Worker& worker = *workers.emplace_back(std::make_unique<Worker>(service, options.limits));
@@ -107,8 +104,6 @@ struct Server::State final : Control {
   Supervisor supervisor = Supervisor::of_environment();
   Service service;
   SnapshotKeeper snapshot;
-  RuleKeeper rule_keeper;
-  bool running = false;           ///< workers have threads
   WorkerMetrics& metrics;         ///< of the control loop
   boost::asio::io_context io{1};  ///< the control loop: accepts, watches, never decides
   ClientAddresses addresses;      ///< outlives the workers' connections
@@ -121,6 +116,7 @@ struct Server::State final : Control {
   grpc::Health health;
   std::vector<std::unique_ptr<WorkerGrpc>> grpc;  ///< as http
   std::vector<std::unique_ptr<Worker>> workers;
+  RulesInForce rules;
   std::optional<WorkerStores> stores;
   std::optional<redis::RemoteTable> store;
   std::optional<StatusPage> status;
@@ -268,36 +264,6 @@ struct Server::State final : Control {
                 });
   }
 
-  /// What is read whole and found good is in force for all workers at one instant; what is not
-  /// changes nothing.
-  std::optional<StartError> load_rules() {
-    auto loaded = rule_keeper.load();
-    if (!loaded) return loaded.error();
-    const std::shared_ptr<const Generation> generation = std::move(loaded).value();
-    put_in_force(generation);
-    return {};
-  }
-
-  void put_in_force(const std::shared_ptr<const Generation>& generation) {
-    const std::span<const std::unique_ptr<Worker>> all(workers);
-    while_parked(running ? all : all.first(0), [&] {
-      for (const Table::Succession& succession :
-           rule_keeper.put_in_force(generation, service.clock.now())) {
-        service.table.succeed(succession, [] {});
-      }
-      for (const auto& worker : workers) {
-        worker->decider().renew(generation, rule_keeper.identities());
-      }
-    });
-  }
-
-  void write_rule_metrics(std::string& text) const {
-    if (!rule_keeper.in_force()) return;
-    std::vector<const RuleCounts*> counts;
-    for (const auto& worker : workers) counts.push_back(&worker->decider().counts());
-    server::write_rule_metrics(text, *rule_keeper.in_force(), counts);
-  }
-
   void note_reload(Reloaded what, const std::optional<StartError>& error) {
     const auto at = static_cast<std::size_t>(what);
     (error ? metrics.failed_reloads : metrics.reloads)[at].add(1);
@@ -323,8 +289,8 @@ struct Server::State final : Control {
     if (!options.tls.certificate.empty()) note(Reloaded::tls, tls.load());
     if (!options.password_file.empty()) note(Reloaded::password, read_password());
     if (!options.admin_token_file.empty()) note(Reloaded::admin_token, read_admin_token());
-    if (rule_keeper.has_sources()) note(Reloaded::rules, load_rules());
-    if (rule_keeper.in_force()) report.generation = rule_keeper.in_force()->number;
+    if (rules.has_sources()) note(Reloaded::rules, rules.load());
+    report.generation = rules.generation();
     supervisor.ready();
     return report;
   }
@@ -335,45 +301,13 @@ struct Server::State final : Control {
 
   void override_key(OverrideWish wish, std::function<void(OverrideReport&&)> then) override {
     boost::asio::post(io, [this, wish = std::move(wish), then = std::move(then)]() mutable {
-      then(lay_override(std::move(wish)));
+      then(rules.override_key(std::move(wish)));
     });
-  }
-
-  OverrideReport lay_override(OverrideWish&& wish) {
-    LaidOverrides overrides = rule_keeper.overrides();
-    std::optional<Instant> until;
-    if (wish.lasting) until = service.clock.now() + *wish.lasting;
-    if (!wish.quota) {
-      if (!overrides.remove(wish.of)) return {.error = "no override was set for this key"};
-    } else if (!overrides.set({std::move(wish.of), *std::move(wish.quota), until})) {
-      return {.error = "there are " + std::to_string(LaidOverrides::most) +
-                       " overrides already; remove one, or write them into the rule file"};
-    }
-    if (auto error = lay(std::move(overrides))) return {.error = error->message};
-    return {.generation = rule_keeper.in_force()->number,
-            .overrides = rule_keeper.overrides().all().size()};
-  }
-
-  std::optional<StartError> lay(LaidOverrides overrides) {
-    auto generation = rule_keeper.lay(std::move(overrides));
-    if (!generation) return generation.error();
-    put_in_force(*generation);
-    return {};
-  }
-
-  void end_overrides() {
-    LaidOverrides overrides = rule_keeper.overrides();
-    if (!overrides.end(service.clock.now())) return;
-    if (auto error = lay(std::move(overrides))) {
-      service.log.write(LogKind::reload_failed,
-                        {{"kept", "overrides"}, {"reason", error->message}});
-    }
   }
 
   void list_overrides(std::function<void(std::vector<LaidOverride>&&)> then) override {
-    boost::asio::post(io, [this, then = std::move(then)] {
-      then(std::vector<LaidOverride>(rule_keeper.overrides().all()));
-    });
+    boost::asio::post(
+        io, [this, then = std::move(then)] { then(std::vector<LaidOverride>(rules.overrides())); });
   }
 
   void tick() {
@@ -388,8 +322,8 @@ struct Server::State final : Control {
       }
       for (const auto& worker : workers) worker->tick();
       if (tls.context() && tls.changed()) note_reload(Reloaded::tls, tls.load());
-      if (rule_keeper.changed()) note_reload(Reloaded::rules, load_rules());
-      end_overrides();
+      if (rules.changed()) note_reload(Reloaded::rules, rules.load());
+      rules.end_overrides();
       // All states are looked at once in two minutes, even when nobody asks.
       const std::size_t keys = service.table.stats().keys;
       service.table.sweep(service.clock.now(), std::clamp<std::size_t>(keys / 120, 256, 100'000));
@@ -482,10 +416,10 @@ Expected<std::vector<Server::Listening>, StartError> Server::listen() {
   if (!options.store.url.empty()) {
     if (auto error = state_->share_states()) return *std::move(error);
   }
-  if (state_->rule_keeper.has_sources()) {
-    if (auto error = state_->load_rules()) return *std::move(error);
-    state_->service.metrics.write_rules_in_force = [state = state_.get()](std::string& text) {
-      state->write_rule_metrics(text);
+  if (state_->rules.has_sources()) {
+    if (auto error = state_->rules.load()) return *std::move(error);
+    state_->service.metrics.write_rules_in_force = [&rules = state_->rules](std::string& text) {
+      rules.write_metrics(text);
     };
   }
   if (auto error = SnapshotKeeper::cannot_write(options.snapshot)) return *std::move(error);
@@ -528,7 +462,7 @@ void Server::run() {
   state.snapshot.start();
   std::vector<std::thread> threads;
   for (const auto& worker : state.workers) threads.emplace_back([&worker] { worker->run(); });
-  state.running = true;
+  state.rules.workers_begin();
   state.tell_health(grpc::Health::Serving::serving);
   state.await_signal();
   state.look_for_store();
@@ -538,7 +472,7 @@ void Server::run() {
   state.supervisor.ready();
   run_loop(state.io, state.metrics, state.service.log, [&state] { state.resume(); });
   const std::size_t cut_off = state.open();
-  state.running = false;
+  state.rules.workers_end();
   for (const auto& worker : state.workers) worker->stop();
   for (std::thread& thread : threads) thread.join();
   state.snapshot.finish();

@@ -4,6 +4,7 @@ import http.client
 import json
 import os
 import pathlib
+import shutil
 import signal
 import subprocess
 import sys
@@ -12,6 +13,7 @@ import unittest
 import urllib.parse
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "../clients"))
+from store_test import Redis  # noqa: E402
 from weir_process import BINARY, Weir, read_to_end  # noqa: E402
 
 RULES = """
@@ -408,6 +410,31 @@ class Override(Admin):
                  "have no overrides")):
             self.assertIn(expected, self.post("/v1/admin/override", body, status)["detail"])
         self.assertEqual(self.get("/v1/admin/rules")["generation"], 1)
+
+
+@unittest.skipUnless(shutil.which("redis-server"), "redis-server is not installed")
+class InAStore(Admin):
+    def setUp(self):
+        self.redis = Redis()
+        self.addCleanup(self.redis.end)
+        super().setUp()
+
+    def server(self, *arguments):
+        return super().server("--store", f"redis://127.0.0.1:{self.redis.port}", *arguments)
+
+    def test_peek_and_reset_are_of_its_states(self):
+        field = {"X-Forwarded-For": "192.0.2.1"}
+        self.assertEqual([self.forward("/tried", **field) for _ in range(4)],
+                         [200, 200, 200, 429])
+        self.assertTrue(self.standing("tried", uri="/tried", ip="192.0.2.1")["refuses"])
+        rule = {"domain": "default", "rule": "tried", "key": "192.0.2.1"}
+        self.assertEqual(self.post("/v1/admin/reset", rule), {"forgotten": 2})
+        self.assertEqual(self.forward("/tried", **field), 200)
+
+    def test_reset_says_that_it_is_gone(self):
+        self.redis.kill()
+        told = self.post("/v1/admin/reset", {"key": "a", "limit": "5/1m"}, status=503)
+        self.assertIn("store", told["detail"])
 
 
 class Pages(Admin):
