@@ -12,6 +12,7 @@
 
 #include "gateway/rule_file.hpp"
 #include "gateway/told_call.hpp"
+#include "limit/characters.hpp"
 #include "server/asking.hpp"
 #include "server/http/asked_domain.hpp"
 #include "server/http/decision_json.hpp"
@@ -46,8 +47,7 @@ bool may_administer(const HttpContext& context, const HttpRequest& request, Http
   }
   constexpr std::string_view scheme = "bearer ";
   const std::string_view shown = request.field("authorization");
-  const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; };
-  const bool bearer = std::ranges::equal(shown.substr(0, scheme.size()), scheme, {}, lower);
+  const bool bearer = std::ranges::equal(shown.substr(0, scheme.size()), scheme, {}, small);
   if (bearer && token.matches({"default", shown.substr(scheme.size())})) return true;
   if (!shown.empty()) context.metrics.auth_failures.add(1);
   HttpAnswer answer = problem(401, "expected Authorization: Bearer and the admin token");

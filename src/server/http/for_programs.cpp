@@ -5,6 +5,8 @@
 #include <string_view>
 #include <utility>
 
+#include "limit/characters.hpp"
+
 namespace weir::server {
 namespace {
 
@@ -13,8 +15,7 @@ constexpr std::string_view json = "application/json";
 bool is_json(std::string_view content_type) {
   std::string_view type = content_type.substr(0, content_type.find(';'));
   while (type.ends_with(' ') || type.ends_with('\t')) type.remove_suffix(1);
-  const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; };
-  return std::ranges::equal(type, json, {}, lower);
+  return std::ranges::equal(type, json, {}, small);
 }
 
 std::optional<HttpAnswer> refusal(const HttpRequest& request) {
