@@ -116,6 +116,25 @@ class Service(unittest.TestCase):
             self.assertEqual((raised.exception.code(), raised.exception.details()),
                              (grpc.StatusCode.UNKNOWN, words))
 
+    @unittest.skipUnless(shutil.which("curl"), "curl is not installed")
+    def test_curl_is_answered(self):
+        message = request_of("basic", [("key1", "curl")]).SerializeToString()
+        with tempfile.TemporaryDirectory() as folder:
+            asked, answered = (pathlib.Path(folder) / name for name in ("asked", "answered"))
+            asked.write_bytes(b"\0" + len(message).to_bytes(4, "big") + message)
+            head = subprocess.run(
+                ["curl", "--silent", "--http2-prior-knowledge", "--max-time", "10",
+                 "--dump-header", "-", "--output", answered,
+                 "--header", "content-type: application/grpc", "--header", "te: trailers",
+                 "--data-binary", f"@{asked}",
+                 f"http://127.0.0.1:{self.weir.ports['grpc']}{RLS}"],
+                capture_output=True, text=True, check=True).stdout
+            framed = answered.read_bytes()
+        self.assertIn("grpc-status: 0", head)
+        self.assertEqual(framed[:5], b"\0" + (len(framed) - 5).to_bytes(4, "big"))
+        answer = Response.FromString(framed[5:])
+        self.assertEqual((answer.overall_code, answer.statuses[0].limit_remaining), (OK, 49))
+
     @unittest.skipUnless(shutil.which("h2load"), "h2load is not installed")
     def test_h2load_is_answered(self):
         message = request_of("basic", [("key1", "foo")]).SerializeToString()
