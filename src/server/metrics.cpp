@@ -19,7 +19,14 @@ constexpr std::array<const char*, limit_hits> limit_names{
     "max-output-bytes",    "max-connections",     "max-connections-per-address",
     "write-timeout",       "command-timeout",     "auth-timeout",
     "max-http-head-bytes", "max-http-body-bytes", "max-http-requests",
-    "http-head-timeout",   "http-body-timeout"};
+    "http-head-timeout",   "http-body-timeout",   "rules-of-a-call"};
+/// No options: they are the same for every server.
+constexpr std::array<const char*, grpc::http2_limits> http2_limit_names{
+    "grpc-streams",          "grpc-header-list-bytes",
+    "grpc-continuations",    "grpc-message-bytes",
+    "grpc-resets",           "grpc-frames-without-call",
+    "grpc-greeting-timeout", "grpc-request-timeout",
+    "grpc-answer-timeout",   "grpc-call-timeout"};
 constexpr std::array<const char*, permit_uses> permit_use_names{"left", "left_late", "renewed",
                                                                 "renewed_late"};
 constexpr std::array<const char*, reloaded_things> reload_names{"tls", "password", "rules",
@@ -297,10 +304,15 @@ void Metrics::write_faults(std::string& text) const {
                      sum([&](auto& worker) -> auto& { return worker.faults[what][kind]; }));
     }
   }
-  write_head(out, "weir_limit_hits_total", "counter", "Limits that clients met, by option.");
+  write_head(out, "weir_limit_hits_total", "counter",
+             "Limits that clients met, by option or name.");
   for (std::size_t at = 0; at < limit_names.size(); ++at) {
     fmt::format_to(out, "weir_limit_hits_total{{limit=\"{}\"}} {}\n", limit_names[at],
                    sum([&](auto& worker) -> auto& { return worker.limits[at]; }));
+  }
+  for (std::size_t at = 0; at < http2_limit_names.size(); ++at) {
+    fmt::format_to(out, "weir_limit_hits_total{{limit=\"{}\"}} {}\n", http2_limit_names[at],
+                   sum([&](auto& worker) -> auto& { return worker.http2_limits[at]; }));
   }
   write_head(out, "weir_reloads_total", "counter",
              "Files read again; a failed one changes nothing.");

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "server/grpc/http2_limits.hpp"
 #include "server/speaks.hpp"
 #include "weir/local/table.hpp"
 #include "weir/redis/policy.hpp"
@@ -69,8 +70,9 @@ enum class LimitHit : std::uint8_t {
   http_requests,
   http_head_timeout,
   http_body_timeout,
+  rules_of_a_call,  ///< no option
 };
-inline constexpr std::size_t limit_hits = 17;
+inline constexpr std::size_t limit_hits = 18;
 
 /// What became of a permit that was shown; the label `result`. Late: its lease had ended.
 enum class PermitUse : std::uint8_t { left, left_late, renewed, renewed_late };
@@ -119,6 +121,9 @@ struct alignas(64) WorkerMetrics {
   }
 
   void hit(LimitHit limit) noexcept { limits[static_cast<std::size_t>(limit)].add(1); }
+  void hit(grpc::Http2Limit limit) noexcept {
+    http2_limits[static_cast<std::size_t>(limit)].add(1);
+  }
   void showed(PermitUse use) noexcept { permits[static_cast<std::size_t>(use)].add(1); }
   void gave_up(WireFault fault, Speaks what = Speaks::resp) noexcept {
     faults[static_cast<std::size_t>(what)][static_cast<std::size_t>(fault)].add(1);
@@ -139,6 +144,7 @@ struct alignas(64) WorkerMetrics {
   Durations store_durations;
   std::array<std::array<Counter, wire_faults>, spoken> faults;
   std::array<Counter, limit_hits> limits;
+  std::array<Counter, grpc::http2_limits> http2_limits;
   Counter auth_failures;
   Counter out_of_memory;  ///< handlers given up
   // Of the control loop alone.

@@ -10,7 +10,7 @@ namespace weir::server {
 
 /// What a worker's gRPC clients may call: Envoy's rate limits by the rules in force, health,
 /// reflection.
-class WorkerGrpc {
+class WorkerGrpc final : private grpc::Http2Watch {
  public:
   /// Both outlive it; it outlives the worker's connections.
   WorkerGrpc(Worker& worker, const grpc::Health& health);
@@ -23,6 +23,10 @@ class WorkerGrpc {
   DialogueMaker maker();
 
  private:
+  void met(grpc::Http2Limit limit) override;
+  void gave_up(std::optional<grpc::Http2Limit> limit, std::string_view peer) override;
+
+  WorkerContext context_;
   RateLimits limits_;
   grpc::Services services_;
 };

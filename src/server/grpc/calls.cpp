@@ -58,9 +58,11 @@ void make_spare(Call& call) {
 
 }  // namespace
 
-Calls::Calls(const Services& services, const Http2Limits& limits, std::shared_ptr<Carrier> carrier)
+Calls::Calls(const Services& services, const Http2Limits& limits, Http2Watch* watch,
+             std::shared_ptr<Carrier> carrier)
     : services_(services),
       limits_(limits),
+      watch_(watch),
       address_(std::make_shared<AnswerAddress>(AnswerAddress{this, std::move(carrier)})) {}
 
 Calls::~Calls() { address_->there = nullptr; }
@@ -89,7 +91,9 @@ bool Calls::read_header(std::int32_t stream, std::string_view name, std::string_
   // Behind its messages a client may send fields that say nothing to us.
   if (!call || call->begun) return true;
   call->head.read(name, value, services_);
-  return !call->head.longer_than(bearable_excess * limits_.header_list_bytes);
+  if (!call->head.longer_than(bearable_excess * limits_.header_list_bytes)) return true;
+  met(Http2Limit::header_list_bytes);
+  return false;
 }
 
 void Calls::end_header(std::int32_t stream) {
@@ -97,6 +101,7 @@ void Calls::end_header(std::int32_t stream) {
   if (!call || call->begun) return;
   call->begun = true;
   if (auto refusal = call->head.refusal(limits_.header_list_bytes)) {
+    if (call->head.longer_than(limits_.header_list_bytes)) met(Http2Limit::header_list_bytes);
     return refuse(*call, std::move(*refusal));
   }
   const auto* begin = std::get_if<Streaming>(call->head.method());
@@ -178,6 +183,7 @@ bool Calls::first_is_fit(Call& call, const FirstMessage& first) {
       finish(call.stream, {Code::internal, "a message begins with 0 or 1"});
       return false;
     case FirstMessage::Form::too_long:
+      met(Http2Limit::message_bytes);
       finish(call.stream, {Code::resource_exhausted,
                            "a message of " + std::to_string(first.length) + " bytes; expected " +
                                std::to_string(limits_.message_bytes) + " at most"});
@@ -311,30 +317,38 @@ bool Calls::go_on() {
 
 // ---- Time ----
 
-Calls::Health Calls::tick(std::uint64_t second) {
-  second_ = second;
-  for (std::size_t at = 0; at < calls_.size(); ++at) {
-    if (tick_call(*calls_[at]) == Health::stalled) return Health::stalled;
-  }
-  return Health::well;
+void Calls::met(Http2Limit limit) const {
+  if (watch_) watch_->met(limit);
 }
 
-Calls::Health Calls::tick_call(Call& call) {
+std::optional<Http2Limit> Calls::tick(std::uint64_t second) {
+  second_ = second;
+  for (std::size_t at = 0; at < calls_.size(); ++at) {
+    if (const auto limit = tick_call(*calls_[at])) return limit;
+  }
+  return {};
+}
+
+std::optional<Http2Limit> Calls::tick_call(Call& call) {
   const std::uint64_t waited = second_ - call.since;
   if (!call.begun) {
-    return waited >= std::uint64_t(limits_.request.count()) ? Health::stalled : Health::well;
+    if (waited < std::uint64_t(limits_.request.count())) return {};
+    return Http2Limit::request;
   }
   if (call.finished || !call.output.empty()) {
-    return waited >= std::uint64_t(limits_.stalled_answer.count()) ? Health::stalled : Health::well;
+    if (waited < std::uint64_t(limits_.stalled_answer.count())) return {};
+    return Http2Limit::stalled_answer;
   }
   if (second_ >= call.deadline) {
+    if (!call.head.timeout()) met(Http2Limit::call);
     finish(call.stream, {Code::deadline_exceeded, "no answer came in time"});
   } else if (call.conversation) {
     call.conversation->tick(reply(call));
   } else if (!call.heard_all && waited >= std::uint64_t(limits_.request.count())) {
+    met(Http2Limit::request);
     finish(call.stream, {Code::deadline_exceeded, "the request did not end in time"});
   }
-  return Health::well;
+  return {};
 }
 
 void Calls::drain() {

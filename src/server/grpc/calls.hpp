@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -45,7 +46,9 @@ struct Call {
 /// Errors   bad_alloc
 class Calls final : public Answering {
  public:
-  Calls(const Services& services, const Http2Limits& limits, std::shared_ptr<Carrier> carrier);
+  /// All outlive it; there may be no watch.
+  Calls(const Services& services, const Http2Limits& limits, Http2Watch* watch,
+        std::shared_ptr<Carrier> carrier);
   ~Calls() override;
 
   /// Requires a session that lives as long as this is used; by `write_answer` it comes to write().
@@ -69,14 +72,15 @@ class Calls final : public Answering {
   /// What an answer was in the way of: to be called once there is room. Whether there is more.
   bool go_on();
 
-  enum class Health : std::uint8_t { well, stalled };
-  /// Once a second: ends what has taken too long. Stalled: the client lets nothing out.
-  Health tick(std::uint64_t second);
+  /// Once a second: ends what has taken too long. What the connection is to end for: the client
+  /// does not end what it has begun, or lets nothing out.
+  std::optional<Http2Limit> tick(std::uint64_t second);
 
   /// Has conversations say their last; what is unary is still answered.
   void drain();
 
   bool empty() const noexcept { return calls_.empty(); }
+  std::size_t size() const noexcept { return calls_.size(); }
 
   void send(std::int32_t stream, const google::protobuf::MessageLite& message) override;
   void finish(std::int32_t stream, Status status) override;
@@ -103,10 +107,12 @@ class Calls final : public Answering {
   void refuse(Call& call, Refusal refusal);
   void begin_answer(Call& call);
   void tell_carrier() const;
-  Health tick_call(Call& call);
+  std::optional<Http2Limit> tick_call(Call& call);
+  void met(Http2Limit limit) const;
 
   const Services& services_;
   const Http2Limits& limits_;
+  Http2Watch* watch_;
   std::shared_ptr<AnswerAddress> address_;
   nghttp2_session* session_ = nullptr;
   nghttp2_data_source_read_callback write_answer_ = nullptr;

@@ -69,6 +69,15 @@ struct Http2Dialogue::Callbacks {
     return pass(dialogue, [&](Http2Dialogue& self) { self.note_received(*frame); });
   }
 
+  static int on_invalid_frame(nghttp2_session*, const nghttp2_frame* frame, int, void* dialogue) {
+    return pass(dialogue, [&](Http2Dialogue& self) {
+      const bool one_too_many = frame->hd.type == NGHTTP2_HEADERS &&
+                                frame->headers.cat == NGHTTP2_HCAT_REQUEST &&
+                                self.calls_.size() >= self.limits_.streams;
+      if (one_too_many && self.watch_) self.watch_->met(Http2Limit::streams);
+    });
+  }
+
   static int on_frame_sent(nghttp2_session*, const nghttp2_frame* frame, void* dialogue) {
     return pass(dialogue, [&](Http2Dialogue& self) { self.note_sent(*frame); });
   }
@@ -99,6 +108,7 @@ struct Http2Dialogue::Callbacks {
       nghttp2_session_callbacks_set_on_header_callback(table.get(), on_header);
       nghttp2_session_callbacks_set_on_data_chunk_recv_callback(table.get(), on_data);
       nghttp2_session_callbacks_set_on_frame_recv_callback(table.get(), on_frame_received);
+      nghttp2_session_callbacks_set_on_invalid_frame_recv_callback(table.get(), on_invalid_frame);
       nghttp2_session_callbacks_set_on_frame_send_callback(table.get(), on_frame_sent);
       nghttp2_session_callbacks_set_on_stream_close_callback(table.get(), on_stream_closed);
       return table;
@@ -108,9 +118,11 @@ struct Http2Dialogue::Callbacks {
 };
 
 Http2Dialogue::Http2Dialogue(const Services& services, std::shared_ptr<Carrier> carrier,
-                             Http2Limits limits)
+                             Http2Limits limits, Http2Watch* watch)
     : limits_(limits),
-      calls_(services, limits_, std::move(carrier)),
+      watch_(watch),
+      carrier_(carrier),
+      calls_(services, limits_, watch, std::move(carrier)),
       resets_allowed_(
           Gcra::configure(
               {.count = limits_.resets, .period = limits_.resets_for, .burst = limits_.resets})
@@ -183,13 +195,13 @@ void Http2Dialogue::tick() {
   ++second_;
   frames_without_call_ = 0;
   if (ended_early_) return;
-  if (calls_.tick(second_) == Calls::Health::stalled) calm_down();
+  if (const auto limit = calls_.tick(second_)) calm_down(limit);
   if (!calls_.empty()) idle_since_ = second_;
   const auto passed = [&](std::uint64_t since, std::chrono::seconds patience) {
     return second_ - since >= static_cast<std::uint64_t>(patience.count());
   };
   if (!greeted_ && passed(0, limits_.greeting)) {
-    calm_down();
+    calm_down(Http2Limit::greeting);
   } else if (drains_ && !turned_away_ && second_ - drains_since_ > 1) {
     turn_away();
   } else if (!drains_ && passed(idle_since_, limits_.idle)) {
@@ -220,11 +232,13 @@ void Http2Dialogue::turn_away() {
 
 void Http2Dialogue::note_begin(const nghttp2_frame_hd& head) {
   continuations_ = head.type == NGHTTP2_CONTINUATION ? continuations_ + 1 : 0;
-  if (continuations_ > limits_.continuations) return calm_down();
+  if (continuations_ > limits_.continuations) return calm_down(Http2Limit::continuations);
   const bool carries = head.type == NGHTTP2_HEADERS || head.type == NGHTTP2_CONTINUATION ||
                        head.type == NGHTTP2_RST_STREAM ||  // counted by itself
                        (head.type == NGHTTP2_DATA && head.length > 0);
-  if (!carries && ++frames_without_call_ > limits_.frames_without_call) calm_down();
+  if (!carries && ++frames_without_call_ > limits_.frames_without_call) {
+    calm_down(Http2Limit::frames_without_call);
+  }
 }
 
 void Http2Dialogue::note_received(const nghttp2_frame& frame) {
@@ -248,6 +262,9 @@ void Http2Dialogue::note_received(const nghttp2_frame& frame) {
 }
 
 void Http2Dialogue::note_sent(const nghttp2_frame& frame) {
+  if (frame.hd.type == NGHTTP2_GOAWAY && frame.goaway.error_code != NGHTTP2_NO_ERROR) {
+    return tell_end({});
+  }
   if (frame.hd.type == NGHTTP2_RST_STREAM && frame.rst_stream.error_code != NGHTTP2_NO_ERROR) {
     return note_reset();
   }
@@ -264,7 +281,7 @@ void Http2Dialogue::note_sent(const nghttp2_frame& frame) {
 /// A call that its client abandoned or broke.
 void Http2Dialogue::note_reset() {
   const Decision decision = step<Gcra>(resets_allowed_, resets_, {.now = instant_of(second_)});
-  if (decision.verdict != Verdict::granted) calm_down();
+  if (decision.verdict != Verdict::granted) calm_down(Http2Limit::resets);
 }
 
 /// The client begins no more calls, and none is open.
@@ -276,14 +293,22 @@ void Http2Dialogue::fail(int error) {
   if (out_of_memory_ || error == NGHTTP2_ERR_NOMEM) throw std::bad_alloc();
   if (error == NGHTTP2_ERR_BAD_CLIENT_MAGIC) {
     ended_early_ = speaks_no_http2_ = true;
+    tell_end({});
   } else {
-    calm_down();
+    calm_down({});
   }
 }
 
-void Http2Dialogue::calm_down() {
+void Http2Dialogue::tell_end(std::optional<Http2Limit> met) {
+  if (!watch_ || std::exchange(told_end_, true)) return;
+  if (met) watch_->met(*met);
+  watch_->gave_up(met, carrier_->peer());
+}
+
+void Http2Dialogue::calm_down(std::optional<Http2Limit> met) {
   if (ended_early_) return;
   ended_early_ = true;
+  tell_end(met);
   nghttp2_session_terminate_session(session_.get(), NGHTTP2_ENHANCE_YOUR_CALM);
 }
 

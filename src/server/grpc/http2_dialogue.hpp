@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -25,9 +26,9 @@ namespace weir::server::grpc {
 /// Errors   bad_alloc
 class Http2Dialogue final : public Dialogue {
  public:
-  /// The services outlive it.
-  Http2Dialogue(const Services& services, std::shared_ptr<Carrier> carrier,
-                Http2Limits limits = {});
+  /// The services outlive it, and who watches.
+  Http2Dialogue(const Services& services, std::shared_ptr<Carrier> carrier, Http2Limits limits = {},
+                Http2Watch* watch = nullptr);
 
   void receive(std::string_view bytes) override;
   void write(std::string& output, std::size_t enough) override;
@@ -49,10 +50,13 @@ class Http2Dialogue final : public Dialogue {
   void note_reset();
   void end_if_left();
   void fail(int error);
-  void calm_down();
+  void calm_down(std::optional<Http2Limit> met);
+  void tell_end(std::optional<Http2Limit> met);
   void turn_away();
 
   const Http2Limits limits_;
+  Http2Watch* const watch_;
+  const std::shared_ptr<Carrier> carrier_;
   Calls calls_;
   std::unique_ptr<nghttp2_session, Delete> session_;
   Gcra::Config resets_allowed_;
@@ -70,6 +74,7 @@ class Http2Dialogue final : public Dialogue {
   bool ended_early_ = false;  ///< nothing more is taken in
   bool speaks_no_http2_ = false;
   bool out_of_memory_ = false;
+  bool told_end_ = false;
 };
 
 }  // namespace weir::server::grpc

@@ -4,6 +4,8 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
+#include <string_view>
 
 #include "weir/vocabulary.hpp"
 
@@ -23,6 +25,37 @@ struct Http2Limits {
   std::chrono::seconds stalled_answer{10};                ///< that the client's window lets not out
   std::chrono::seconds call{60};                          ///< until a unary call is answered
   std::chrono::seconds idle{300};                         ///< without a call
+};
+
+/// Those of them that are told of when a client meets one.
+enum class Http2Limit : std::uint8_t {
+  streams,
+  header_list_bytes,
+  continuations,
+  message_bytes,
+  resets,
+  frames_without_call,
+  greeting,
+  request,
+  stalled_answer,
+  call,
+};
+inline constexpr std::size_t http2_limits = 10;
+
+/// Who is told of clients that meet limits.
+///
+/// Threads  the connections'
+class Http2Watch {
+ public:
+  Http2Watch() = default;
+  virtual ~Http2Watch() = default;
+  Http2Watch(const Http2Watch&) = delete;
+  Http2Watch& operator=(const Http2Watch&) = delete;
+
+  /// A call ends for it, or the connection.
+  virtual void met(Http2Limit limit) = 0;
+  /// The connection ends for a limit, or for what is no HTTP/2.
+  virtual void gave_up(std::optional<Http2Limit> limit, std::string_view peer) = 0;
 };
 
 }  // namespace weir::server::grpc

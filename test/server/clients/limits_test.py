@@ -52,6 +52,23 @@ class Limits(unittest.TestCase):
         self.assertEqual(
             server.metric('weir_protocol_errors_total{protocol="resp",kind="too_large"}'), 4)
 
+    def test_bounds_of_grpc_are_counted_and_logged(self):
+        server = self.server()
+        greeting = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes([0, 0, 0, 4, 0, 0, 0, 0, 0])
+        ping = bytes([0, 0, 8, 6, 0, 0, 0, 0, 0]) + b"12345678"
+        for sent in (greeting + 1000 * ping, b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"):
+            with server.connect("grpc") as connection:
+                connection.sendall(sent)
+                read_to_end(connection)
+        self.assertEqual(server.hits("grpc-frames-without-call"), 1)
+        self.assertEqual(server.hits("grpc-resets"), 0)
+        ended = 'weir_protocol_errors_total{protocol="grpc",kind="%s"}'
+        self.assertEqual(server.metric(ended % "too_large"), 1)
+        self.assertEqual(server.metric(ended % "malformed"), 1)
+        server.stop()
+        for reason in ("too many frames without a call", "expected HTTP/2"):
+            self.assertIn(f'name=grpc reason="{reason}"', server.errors)
+
     def test_a_key_is_bounded_in_every_command(self):
         server = self.server("--max-key-bytes", "5")
         good, bad = b"12345", b"123456"

@@ -15,6 +15,21 @@
 
 namespace weir::test {
 
+/// What is told of a client that meets limits, in a line.
+struct TellingWatch final : server::grpc::Http2Watch {
+  static std::string name(server::grpc::Http2Limit limit) {
+    constexpr const char* names[server::grpc::http2_limits] = {
+        "streams", "header_list_bytes", "continuations", "message_bytes", "resets",
+        "frames",  "greeting",          "request",       "stalled",       "call"};
+    return names[static_cast<std::size_t>(limit)];
+  }
+  void met(server::grpc::Http2Limit limit) override { told += name(limit) + ' '; }
+  void gave_up(std::optional<server::grpc::Http2Limit> limit, std::string_view) override {
+    told += "ends(" + (limit ? name(*limit) : "") + ") ";
+  }
+  std::string told;
+};
+
 class GrpcFixture : public testing::Test {
  protected:
   GrpcFixture() {
@@ -27,7 +42,7 @@ class GrpcFixture : public testing::Test {
 
   /// A fresh connection.
   void begin(server::grpc::Http2Limits limits = {}) {
-    dialogue = std::make_unique<server::grpc::Http2Dialogue>(services, carrier, limits);
+    dialogue = std::make_unique<server::grpc::Http2Dialogue>(services, carrier, limits, &watch);
     client = std::make_unique<GrpcClient>();
   }
 
@@ -45,6 +60,7 @@ class GrpcFixture : public testing::Test {
   ConstantDecider decider;
   server::grpc::Health health;
   server::grpc::Services services;
+  TellingWatch watch;
   std::shared_ptr<QueueCarrier> carrier = std::make_shared<QueueCarrier>();
   std::unique_ptr<server::grpc::Http2Dialogue> dialogue;
   std::unique_ptr<GrpcClient> client;
