@@ -106,6 +106,10 @@ class Limit {
   /// The term whose grants are permits; most limits have none, and none has two.
   std::optional<std::size_t> permit_term() const noexcept;
 
+  /// Whether units may be taken ahead by who spends them later: not those that keep their distance
+  /// (a leaky bucket), have holders (permits), or shut a key out that is refused them (a penalty).
+  bool leasable() const noexcept;
+
   /// The memory of one key's state when it is largest, its key left out.
   std::size_t largest_state_bytes() const noexcept;
 

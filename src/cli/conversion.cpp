@@ -61,6 +61,7 @@ std::string print(const NewRule& rule) {
   if (!rule.key.empty()) field("key", quoted(rule.key));
   field("limit", quoted(rule.limit));
   if (!rule.hold.empty()) field("hold", rule.hold);
+  if (rule.lease > 1) field("lease", std::to_string(rule.lease));
   if (rule.shadow) field("shadow", "true");
   if (!rule.replaces.empty()) field("replaces", list_of(rule.replaces));
   return text + '\n';

@@ -24,6 +24,7 @@ struct NewRule {
   std::string key{};
   std::string limit{};
   std::string hold{};
+  Cost lease = 1;
   bool shadow = false;
   std::vector<std::string> replaces{};
 };

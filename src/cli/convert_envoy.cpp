@@ -79,6 +79,7 @@ NewRule rule_of(const Leaf& leaf) {
   rule.line = leaf.at.line;
   rule.limit = leaf.rule ? print(leaf.rule->quota) : "unlimited";
   rule.shadow = leaf.rule && leaf.rule->shadow;
+  if (leaf.rule) rule.lease = leaf.rule->lease;
   for (const Entry& entry : leaf.path) {
     rule.entries.emplace_back(
         entry.key, entry.value.empty() ? std::nullopt : std::optional(with_stars(entry.value)));
@@ -150,6 +151,9 @@ Expected<Conversion, gateway::FileError> convert_envoy(std::string_view text) {
       continue;
     }
     if (leaf.rule && leaf.rule->quota_mode) made.left_out.push_back({leaf.at.line, "quota_mode"});
+    if (leaf.rule && !leaf.rule->metadata.children.empty()) {
+      made.left_out.push_back({leaf.at.line, "metadata"});
+    }
     NewRule rule = rule_of(leaf);
     rule.name = made.fresh_name(name_of(leaf));
     if (leaf.rule) names.emplace(leaf.rule->name, rule.name);

@@ -3,7 +3,6 @@
 #include <array>
 #include <utility>
 
-#include "gateway/fields.hpp"
 #include "gateway/rule_file.hpp"
 #include "gateway/suggestion.hpp"
 #include "limit/characters.hpp"
@@ -70,9 +69,25 @@ Quota quota_of(Fields& fields, const YamlNode& rate) {
   return {.limit = limit_of(rate, most, *unit, algorithm)};
 }
 
+/// Answers carry it, so it is bounded: its depth, and its bytes with 16 a node.
+void check_metadata(const YamlNode& metadata) {
+  constexpr std::size_t most_depth = 16;
+  constexpr std::size_t most_bytes = 4096;
+  static_cast<void>(entries_of(metadata, "metadata"));
+  std::size_t bytes = 0;
+  const auto add = [&](const auto& self, const YamlNode& node, std::size_t depth) -> void {
+    bytes += node.text.size() + 16;
+    if (depth > most_depth) fail(node, "metadata is nested more than 16 deep");
+    if (bytes > most_bytes) fail(metadata, "metadata is larger than 4 KiB; expected less");
+    for (const YamlNode& child : node.children) self(self, child, depth + 1);
+  };
+  add(add, metadata, 1);
+}
+
 void read_rate_limit(const YamlNode& rate, EdgeRule& rule) {
   Fields fields(rate, "rate_limit");
   rule.quota = quota_of(fields, rate);
+  read_lease(fields, rule);
   if (const auto* at = fields.find("name")) rule.name = text_of(*at, "name");
   if (const auto* at = fields.find("replaces")) {
     for (const YamlNode& item : list_of(*at, "replaces")) {
@@ -130,7 +145,10 @@ class Reader {
     for (const char* name : {"detailed_metric", "value_to_metric"}) {
       if (const auto* at = fields.find(name)) static_cast<void>(truth_of(*at, name));
     }
-    static_cast<void>(fields.find("metadata"));
+    if (const auto* at = fields.find("metadata")) {
+      check_metadata(*at);
+      rule.metadata = *at;
+    }
     if (const auto* rate = fields.find("rate_limit")) {
       read_rate_limit(*rate, rule);
       rule.identity = path.identity;
@@ -175,6 +193,7 @@ Domain read_envoy_file(const YamlNode& root) {
   const YamlNode& name = fields.need("domain");
   domain.name = text_of(name, "domain");
   if (domain.name.empty()) fail(name, "domain is empty; expected a name");
+  read_answers(fields, domain);
   if (const auto* at = fields.find("descriptors")) Reader(domain).descriptors(*at, {});
   fields.finish();
   return domain;

@@ -14,6 +14,7 @@
 #include "gateway/file_error.hpp"
 #include "gateway/key_template.hpp"
 #include "gateway/pattern.hpp"
+#include "gateway/yaml.hpp"
 #include "weir/limit.hpp"
 #include "weir/local/rule.hpp"
 
@@ -61,6 +62,7 @@ enum class WhenMissing : std::uint8_t { skip, share, refuse };
 /// What an identity's parts have as %XX.
 inline constexpr std::string_view reserved_in_identities = "%=/{}~!";
 inline constexpr std::size_t most_candidates = 4;
+inline constexpr Cost largest_lease = 1'000'000;
 inline constexpr Span longest_hold = std::chrono::minutes(1);
 
 /// A rule, under whose identity counters and metrics live on when the file is read again.
@@ -76,6 +78,8 @@ struct EdgeRule {
   Quota quota{};
   Cost cost = 1;
   Span hold{0};  ///< a deferred call's answer is kept back so long at most
+  /// Units that a client of RateLimitService is given at once; 1: it asks each time.
+  Cost lease = 1;
   WithoutStore without_store = WithoutStore::as_server;
   bool shadow = false;              ///< counts and decides, and never refuses
   std::vector<Quota> candidates{};  ///< limits that are tried out beside it, on the same calls
@@ -85,6 +89,7 @@ struct EdgeRule {
   /// Of Envoy's files.
   bool quota_mode = false;
   bool share_threshold = false;
+  YamlNode metadata{};       ///< a map, of what is told where the rule lets a descriptor through
   std::uint64_t number = 0;  ///< in order of the identities that a process has met; from the host
 };
 

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <set>
 
-#include "gateway/fields.hpp"
 #include "gateway/suggestion.hpp"
 #include "limit/characters.hpp"
 #include "weir/duration.hpp"
@@ -165,6 +164,7 @@ EdgeRule rule_of(const YamlNode& node) {
       if (rule.replaces.back() == rule.name) fail(*item, "a rule that replaces itself");
     }
   }
+  read_lease(fields, rule);
   fields.finish();
   return rule;
 }
@@ -250,6 +250,34 @@ Quota read_quota(const YamlNode& node, std::string_view field) {
                   std::string(field) + ": " + quota.error().message};
 }
 
+void read_answers(Fields& fields, Domain& domain) {
+  if (const auto* at = fields.find("fields")) {
+    domain.dialect = word_of<http::RateDialect>(*at, "fields",
+                                                {{"ietf", http::RateDialect::ietf},
+                                                 {"draft03", http::RateDialect::draft03},
+                                                 {"draft06", http::RateDialect::draft06},
+                                                 {"legacy", http::RateDialect::legacy},
+                                                 {"none", http::RateDialect::none}});
+  }
+  if (const auto* at = fields.find("dynamic_metadata")) {
+    domain.dynamic_metadata = truth_of(*at, "dynamic_metadata");
+  }
+}
+
+void read_lease(Fields& fields, EdgeRule& rule) {
+  const YamlNode* const at = fields.find("lease");
+  if (!at) return;
+  rule.lease = number_of(*at, "lease", {1, largest_lease});
+  const auto check = [&](const Quota& quota) {
+    if (!quota.limit || quota.limit->leasable()) return;
+    fail(*at, "lease: " + quota.limit->text() +
+                  " grants nothing ahead; expected a limit without leaky-bucket, concurrency and "
+                  "block");
+  };
+  check(rule.quota);
+  for (const auto& [key, quota] : rule.overrides) check(quota);
+}
+
 Domain read_own_file(const YamlNode& root) {
   Fields fields(root, "a rule file");
   Domain domain;
@@ -257,13 +285,7 @@ Domain read_own_file(const YamlNode& root) {
   domain.name = named ? name_of(*named, "domain") : "default";
   const YamlNode* const clients = fields.find("clients");
   domain.clients = clients ? clients_of(*clients) : usual_clients();
-  if (const auto* at = fields.find("fields")) {
-    domain.dialect = word_of<http::RateDialect>(*at, "fields",
-                                                {{"ietf", http::RateDialect::ietf},
-                                                 {"draft03", http::RateDialect::draft03},
-                                                 {"legacy", http::RateDialect::legacy},
-                                                 {"none", http::RateDialect::none}});
-  }
+  read_answers(fields, domain);
   const YamlNode& rules = fields.need("rules");
   std::map<std::string, Place> known;
   for (const YamlNode& rule : list_of(rules, "rules")) {

@@ -3,6 +3,7 @@
 
 #include <string_view>
 
+#include "gateway/fields.hpp"
 #include "gateway/rule_set.hpp"
 #include "gateway/yaml.hpp"
 
@@ -21,6 +22,11 @@ Expected<Domain, LimitError> read_rate(std::string_view text);
 
 /// Unless a file says otherwise: proxies of this machine are believed.
 Clients usual_clients();
+
+/// What both kinds may say of a domain's answers.
+void read_answers(Fields& fields, Domain& domain);
+/// What both kinds may say of units that a client is given at once.
+void read_lease(Fields& fields, EdgeRule& rule);
 
 /// A limit, "unlimited" or "blocked". Errors name the column.
 Expected<Quota, LimitError> read_quota(std::string_view text);

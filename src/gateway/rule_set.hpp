@@ -36,6 +36,7 @@ struct Domain {
   /// Of the limits that calls bring along themselves.
   EdgeRule given{};
   http::RateDialect dialect = http::RateDialect::ietf;  ///< of the fields of responses
+  bool dynamic_metadata = false;  ///< answers of RateLimitService tell what was asked
 };
 
 /// A rule that a call meets.

@@ -1,5 +1,6 @@
 #include "weir/limit.hpp"
 
+#include <algorithm>
 #include <array>
 #include <stdexcept>
 #include <string>
@@ -111,6 +112,14 @@ std::optional<std::size_t> Limit::permit_term() const noexcept {
     if (terms_[at].algorithm == LimitTerm::Algorithm::concurrency) return at;
   }
   return {};
+}
+
+bool Limit::leasable() const noexcept {
+  using Algorithm = LimitTerm::Algorithm;
+  return std::ranges::none_of(terms_, [](const LimitTerm& term) {
+    return term.block > Span{0} || term.algorithm == Algorithm::leaky_bucket ||
+           term.algorithm == Algorithm::concurrency;
+  });
 }
 
 std::size_t Limit::largest_state_bytes() const noexcept {

@@ -14,14 +14,6 @@ bool denials_hold(const Limit& limit) {
   return !limit.permit_term() && std::ranges::none_of(limit.terms(), has_penalty);
 }
 
-bool leasable(const Limit& limit) {
-  using Algorithm = LimitTerm::Algorithm;
-  return std::ranges::none_of(limit.terms(), [](const LimitTerm& term) {
-    return term.block > Span{0} || term.algorithm == Algorithm::leaky_bucket ||
-           term.algorithm == Algorithm::concurrency;
-  });
-}
-
 }  // namespace
 
 Span patience_of(const Subject& subject, Cost cost, std::optional<Span> patience) {
@@ -53,7 +45,7 @@ StoreLimit LimitBook::of(const Subject& subject) {
                   limit.terms().size(),
                   Limit::Machine::capacity(limit.config()),
                   denials_hold(limit),
-                  leasable(limit),
+                  limit.leasable(),
                   false};
   made.by_module = made.text && read_told_limit(*made.text).has_value();
   const std::unique_lock lock(mutex_);

@@ -38,6 +38,7 @@ constexpr std::array<Kind, log_kinds> kinds{{
     {"store answers", LogLevel::info, 6},
     {"store refuses", LogLevel::error, 6},
     {"changed by an operator", LogLevel::info, 60},
+    {"a call meets too many rules", LogLevel::error, 6},
 }};
 
 const Kind& kind_of(LogKind kind) { return kinds[static_cast<std::size_t>(kind)]; }

@@ -48,8 +48,9 @@ enum class LogKind : std::uint8_t {
   store_answers,
   store_refused,
   administered,
+  too_many_rules,
 };
-inline constexpr std::size_t log_kinds = 18;
+inline constexpr std::size_t log_kinds = 19;
 
 struct LogField {
   std::string_view name;  ///< ours, so it needs no escape

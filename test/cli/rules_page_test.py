@@ -24,9 +24,10 @@ EXAMPLE = re.search(r"^```yaml\n(.*?)^```$", PAGE, re.M | re.S).group(1)
 GOOD = (
     EXAMPLE,
     "rules: []",
-    "{domain: a.b, fields: draft03, clients: {ip_from: peer, trusted_proxies: 10.0.0.0/8,"
+    "{domain: a.b, fields: draft06, dynamic_metadata: true,"
+    " clients: {ip_from: peer, trusted_proxies: 10.0.0.0/8,"
     " ipv4_prefix: 24, ipv6_prefix: 56, user_header: X-User}, rules: []}",
-    "rules: [{name: a, limit: 10k/s & 1M/1d, cost: 0, hold: 50ms, missing: refuse,"
+    "rules: [{name: a, limit: 10k/s & 1M/1d, cost: 0, hold: 50ms, lease: 10, missing: refuse,"
     " without_store: closed, shadow: true, candidates: [5/s, blocked], replaces: b},"
     " {name: b, limit: unlimited, match: {method: [GET, HEAD], header: {x-a: 1},"
     " descriptor: {plan: , n: [1, 2]}, ip: ['::1'], host: a.example}}]",
@@ -43,6 +44,7 @@ BAD = (
     "rules: [{name: a, limit: 5}]",
     "rules: [{name: a, limit: 1/s, shadow: 1}]",
     "rules: [{name: a, limit: 1/s, cost: -1}]",
+    "rules: [{name: a, limit: 1/s, lease: 0}]",
     "rules: [{name: a, limit: 1/s, missing: never}]",
     "rules: [{name: a, limit: 1/s, match: {path: /a}}]",
     "rules: [{name: a, limit: 1/s, match: {route: []}}]",

@@ -59,7 +59,8 @@ void check(const Field& field, const std::vector<weir::http::RatePolicy>& polici
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const auto policies = policies_of({reinterpret_cast<const char*>(data), size});
   if (policies.empty()) return 0;
-  for (const auto dialect : {RateDialect::ietf, RateDialect::draft03, RateDialect::legacy}) {
+  for (const auto dialect :
+       {RateDialect::ietf, RateDialect::draft03, RateDialect::draft06, RateDialect::legacy}) {
     weir::http::RateFields::write(
         dialect, {.policies = policies, .retry_after = policies.front().reset_after},
         [&](const Field& field) { check(field, policies); });

@@ -165,6 +165,40 @@ descriptors:
   EXPECT_EQ(file.limit({{"never", "v"}}), "blocked never");
 }
 
+TEST(EnvoyFile, NamesInFieldsMoreWhatItsFirstReaderHasInItsEnvironment) {
+  const Indexed plain("domain: d\ndescriptors: []\n");
+  EXPECT_EQ(plain.rules->domain().dialect, http::RateDialect::none);
+  EXPECT_FALSE(plain.rules->domain().dynamic_metadata);
+  const Indexed file(R"(
+domain: d
+fields: draft06
+dynamic_metadata: true
+descriptors:
+  - key: k
+    rate_limit: {unit: minute, requests_per_unit: 100, lease: 10}
+    metadata: {team: a}
+)");
+  EXPECT_EQ(file.rules->domain().dialect, http::RateDialect::draft06);
+  EXPECT_TRUE(file.rules->domain().dynamic_metadata);
+  const EdgeRule& rule = *file.met({{"k", "v"}}).at(0).rule;
+  EXPECT_EQ(rule.lease, 10);
+  EXPECT_EQ(rule.metadata.children.at(1).text, "a");
+}
+
+TEST(EnvoyFile, BoundsWhatAnswersCarry) {
+  const auto fault = [](const std::string& metadata) {
+    const auto read = read_rule_file("domain: d\ndescriptors:\n- key: k\n  metadata: " + metadata);
+    return read ? "" : told("f", read.error());
+  };
+  EXPECT_EQ(fault("{a: " + std::string(4000, 'x') + '}'), "");
+  EXPECT_EQ(fault("{a: " + std::string(4100, 'x') + '}'),
+            "f:4:13: metadata is larger than 4 KiB; expected less");
+  EXPECT_EQ(fault("{a: " + std::string(14, '[') + std::string(14, ']') + '}'), "");
+  EXPECT_EQ(fault("{a: " + std::string(16, '[') + std::string(16, ']') + '}'),
+            "f:4:32: metadata is nested more than 16 deep");
+  EXPECT_EQ(fault("text"), "f:4:13: metadata is 'text'; expected a map");
+}
+
 TEST(EnvoyFile, MonthsAndYearsAreThoseOfThirtyDaysAndOf365) {
   const Indexed file(R"(
 domain: d
@@ -251,6 +285,15 @@ INSTANTIATE_TEST_SUITE_P(
         Bad{"NegativeCount",
             "domain: d\ndescriptors:\n- key: k\n  rate_limit: {unit: day, requests_per_unit: -1}\n",
             "f:4:46: requests_per_unit is '-1'; expected a whole number from 0 to 4294967295"},
+        Bad{"LeaseOfALeakyBucket",
+            "domain: d\ndescriptors:\n- key: k\n  rate_limit: {unit: day, requests_per_unit: 9, "
+            "algorithm: leaky-bucket, lease: 5}\n",
+            "f:4:81: lease: leaky-bucket 9/1d grants nothing ahead; expected a limit without "
+            "leaky-bucket, concurrency and block"},
+        Bad{"NoLease",
+            "domain: d\ndescriptors:\n- key: k\n  rate_limit: {unit: day, requests_per_unit: 9, "
+            "lease: 0}\n",
+            "f:4:56: lease is '0'; expected a whole number from 1 to 1000000"},
         Bad{"NumberAsKey", "domain: d\ndescriptors: []\n5: x\n",
             "f:3:1: a rate limit file has no field '5'"}),
     [](const auto& bad) { return bad.param.what; });

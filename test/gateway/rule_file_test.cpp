@@ -116,6 +116,22 @@ TEST(RuleFile, ACallThatDoesNotSayWhatIsCountedByIsSkippedSharedOrRefused) {
   }
 }
 
+TEST(RuleFile, OnlyLimitsThatGrantAheadHaveALease) {
+  const auto fault = [](const std::string& fields) {
+    const auto read = read_rule_file("rules: [{name: r, " + fields + "}]");
+    return read ? "" : read.error().message;
+  };
+  const std::string expected =
+      " grants nothing ahead; expected a limit without leaky-bucket, concurrency and block";
+  EXPECT_EQ(fault("limit: 5/s & sliding-log 9/1m, lease: 5"), "");
+  EXPECT_EQ(fault("limit: 5/s, lease: 5, overrides: {a: unlimited, b: blocked, c: 9/s}"), "");
+  EXPECT_EQ(fault("limit: leaky-bucket 5/s queue 3, lease: 1"),
+            "lease: leaky-bucket 5/1s queue 3" + expected);
+  EXPECT_EQ(fault("limit: 5/s block 1m, lease: 5"), "lease: 5/1s block 1m" + expected);
+  EXPECT_EQ(fault("limit: 5/s, lease: 5, overrides: {c: concurrency 9/1m}"),
+            "lease: concurrency 9/1m" + expected);
+}
+
 TEST(RuleFile, KeysOfSeveralValuesNeverMeet) {
   const Rules rules("rules: [{name: r, key: '{user} {uri}', limit: 1/s}]");
   const auto key = [&](std::string_view user, std::string_view uri) {

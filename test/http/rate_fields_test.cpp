@@ -49,13 +49,22 @@ TEST(RateFields, LegacyIsThreeNumbersOfTheBindingPolicy) {
             "X-RateLimit-Reset: 32400\n");
 }
 
+TEST(RateFields, Draft06IsThreeNumbersWithoutTheX) {
+  EXPECT_EQ(written(RateDialect::draft06, {.policies = both, .binding = 1, .retry_after = 2s}),
+            "RateLimit-Limit: 1000\n"
+            "RateLimit-Remaining: 700\n"
+            "RateLimit-Reset: 2\n"
+            "Retry-After: 2\n");
+}
+
 TEST(RateFields, NoneStillTellsWhenToRetry) {
   EXPECT_EQ(written(RateDialect::none, {.policies = both}), "");
   EXPECT_EQ(written(RateDialect::none, {.policies = both, .retry_after = 2s}), "Retry-After: 2\n");
 }
 
 TEST(RateFields, WithoutPoliciesThereIsNothingToTell) {
-  for (const auto dialect : {RateDialect::ietf, RateDialect::draft03, RateDialect::legacy}) {
+  for (const auto dialect :
+       {RateDialect::ietf, RateDialect::draft03, RateDialect::draft06, RateDialect::legacy}) {
     EXPECT_EQ(written(dialect, {}), "");
     EXPECT_EQ(written(dialect, {.retry_after = 1s}), "Retry-After: 1\n");
   }

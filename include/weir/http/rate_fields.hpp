@@ -21,7 +21,8 @@ namespace weir::http {
 enum class RateDialect : std::uint8_t {
   ietf,     ///< RateLimit-Policy, RateLimit: draft-ietf-httpapi-ratelimit-headers-08 to -11
   draft03,  ///< X-RateLimit-Limit with all policies, -Remaining, -Reset: as Envoy sends them
-  legacy,   ///< X-RateLimit-Limit, -Remaining, -Reset: three numbers
+  draft06,  ///< RateLimit-Limit, -Remaining, -Reset: three numbers, as envoyproxy/ratelimit sends
+  legacy,   ///< the same named X-RateLimit-Limit, -Remaining, -Reset
   none,
 };
 
@@ -73,10 +74,12 @@ class RateFields {
         const RatePolicy& binding = policies[standing.binding];
         std::string limit = number(binding.quota);
         if (dialect == RateDialect::draft03) limit += ", " + listed(standing, &append_envoy_policy);
-        take(Field{"X-RateLimit-Limit", std::move(limit)});
-        take(Field{"X-RateLimit-Remaining", number(binding.remaining)});
+        const std::size_t from = dialect == RateDialect::draft06 ? 2 : 0;  // behind the "X-"
+        const auto named = [from](std::string_view name) { return name.substr(from); };
+        take(Field{named("X-RateLimit-Limit"), std::move(limit)});
+        take(Field{named("X-RateLimit-Remaining"), number(binding.remaining)});
         if (const auto reset = reset_after(standing, standing.binding)) {
-          take(Field{"X-RateLimit-Reset", number(seconds(*reset))});
+          take(Field{named("X-RateLimit-Reset"), number(seconds(*reset))});
         }
       }
     }

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <boost/asio/steady_timer.hpp>
 #include <limits>
+#include <ranges>
+#include <span>
 #include <utility>
 
 #include "gateway/hit_shares.hpp"
@@ -74,6 +76,9 @@ struct Decider::Gathering {
   Span patience{0};
   bool of_envoy = false;
   GateAsk::Verb verb = GateAsk::Verb::take;
+  GateAsk::Leasing leasing = GateAsk::Leasing::never;
+  bool for_lease = false;  ///< where it is refused, nobody is
+  bool too_many = false;   ///< rules that would have to be taken together
   std::size_t awaited = 0;
 
   void gather(const GateAsk& ask);
@@ -81,6 +86,13 @@ struct Decider::Gathering {
   void try_candidates(const Judged& judged);
   void sort_out();
   void conclude();
+  Cost leasable(std::size_t call) const;
+  std::vector<GateLease> ask_ahead(Gathering& ahead) const;
+  void lease(const GateAnswer& ahead, std::span<const GateLease> wanted);
+  /// Whether a state was charged for it: not where another refused what is taken all or none.
+  bool took(const GateAnswer& by, const Judged& judged) const {
+    return !judged.refuses && (of_envoy || by.allowed) && by_store(judged.source);
+  }
 };
 
 /// All rules that the calls meet, but those that others of them replace.
@@ -94,6 +106,9 @@ void Decider::Gathering::gather(const GateAsk& ask) {
     call_of.resize(matches.size(), at);
   }
   const std::vector<bool> replaced = gateway::replaced(matches);
+  // A descriptor may be asked without the one that replaces some of its rules.
+  const bool all_count = std::ranges::find(replaced, true) == replaced.end();
+  if (all_count) leasing = ask.leasing;
   Span hold = gateway::longest_hold;
   for (std::size_t at = 0; at < matches.size(); ++at) {
     if (replaced[at]) continue;
@@ -131,7 +146,8 @@ void Decider::Gathering::sort_out() {
   }
   for (Judged& judged : tried) alone.push_back(&judged);
   // A call that meets more than can be taken together is not let through unlimited.
-  if (jointly.size() > Table::most_claims) refuse_for_good(*jointly.back());
+  too_many = jointly.size() > Table::most_claims;
+  if (too_many) refuse_for_good(*jointly.back());
   const auto refuses = [](const Judged& judged) { return judged.refuses && !judged.rule->shadow; };
   if (!of_envoy && std::ranges::any_of(answer.judged, refuses)) jointly.clear();
 }
@@ -174,26 +190,97 @@ void Decider::Gathering::conclude() {
   if (quotas > 0 && quotas_over == quotas) answer.allowed = false;
 }
 
+/// How many calls like this one may be taken at once, itself among them. Never more than half of
+/// what is left goes ahead: the last units are for those who ask.
+Cost Decider::Gathering::leasable(std::size_t call) const {
+  Cost calls = gateway::largest_lease;
+  const auto of_call = [call](const Judged& judged) { return judged.call == call; };
+  for (const Judged& judged : answer.judged | std::views::filter(of_call)) {
+    const bool may = judged.quota->kind == Quota::Kind::limited && judged.cost > 0 &&
+                     judged.cost == judged.rule->cost && took(answer, judged);
+    calls = std::min(calls, may ? judged.rule->lease : 1);
+  }
+  for (const Judged& judged : answer.judged | std::views::filter(of_call)) {
+    if (judged.decision && judged.cost * (calls - 1) > judged.decision->remaining / 2) return 1;
+  }
+  return calls;
+}
+
+/// What is to be taken for calls that may come; `ahead` is without any as yet.
+std::vector<GateLease> Decider::Gathering::ask_ahead(Gathering& ahead) const {
+  std::vector<GateLease> wanted;
+  ahead.of_envoy = of_envoy;
+  ahead.for_lease = true;
+  ahead.answer.generation = answer.generation;
+  ahead.answer.decided_at = answer.decided_at;
+  std::optional<std::size_t> call;
+  Cost calls = 1;
+  for (const Judged& judged : answer.judged) {  // in the order of their calls
+    if (call != judged.call) {
+      call = judged.call;
+      calls = leasable(*call);
+      if (calls > 1) wanted.push_back({*call, calls, {}});
+    }
+    if (calls == 1) continue;
+    Judged& more = ahead.answer.judged.emplace_back(judged);
+    more.cost *= calls - 1;
+    more.decision.reset();
+  }
+  ahead.sort_out();
+  return wanted;
+}
+
+/// Tells of those calls that were taken. Once a limit is whole again nothing of it is on lease.
+void Decider::Gathering::lease(const GateAnswer& ahead, std::span<const GateLease> wanted) {
+  auto more = ahead.judged.begin();
+  for (GateLease lease : wanted) {
+    lease.valid_until = ahead.decided_at + longest_lease;
+    const auto end = std::find_if(more, ahead.judged.end(),
+                                  [&](const Judged& judged) { return judged.call != lease.call; });
+    const bool taken =
+        std::all_of(more, end, [&](const Judged& each) { return took(ahead, each); });
+    for (Judged& judged : answer.judged) {
+      if (judged.call != lease.call) continue;
+      const Judged& added = *more++;
+      if (!taken) continue;
+      if (added.decision) lease.valid_until = std::min(lease.valid_until, added.decision->reset_at);
+      if (!judged.decision) continue;
+      judged.decision->remaining =
+          added.decision ? added.decision->remaining : judged.decision->remaining - added.cost;
+      if (added.decision) judged.decision->reset_at = added.decision->reset_at;
+    }
+    if (taken) answer.leases.push_back(lease);
+  }
+  answer.binding.reset();
+  conclude();
+}
+
 void Decider::renew(std::shared_ptr<const Generation> generation, std::size_t identities) {
   generation_ = std::move(generation);
   counts_.grow(identities);
 }
 
 void Decider::decide(const GateAsk& ask, Then then) {
-  const auto gather = [&](Gathering& gathering) {
-    gathering.then = std::move(then);
-    gathering.answer.generation = generation_;
-    gathering.answer.decided_at = worker_.service.clock.now();
-    gathering.gather(ask);
-    if (held_ >= most_held) gathering.patience = Span{0};
-  };
-  if (worker_.service.store) {
-    const auto gathering = std::make_shared<Gathering>();
-    gather(*gathering);
-    return ask_there(gathering);
-  }
   Gathering gathering;
-  gather(gathering);
+  gathering.then = std::move(then);
+  gathering.answer.generation = generation_;
+  gathering.answer.decided_at = worker_.service.clock.now();
+  gathering.gather(ask);
+  if (gathering.too_many) note_too_many(ask.rules->domain().name);
+  if (held_ >= most_held) gathering.patience = Span{0};
+  run(std::move(gathering));
+}
+
+void Decider::note_too_many(std::string_view domain) {
+  worker_.metrics.hit(LimitHit::rules_of_a_call);
+  worker_.service.log.write(LogKind::too_many_rules,
+                            {{"domain", domain},
+                             {"expected_at_most", std::int64_t{Table::most_claims}},
+                             {"mend", "match fewer calls by each rule, or ask fewer descriptors"}});
+}
+
+void Decider::run(Gathering&& gathering) {
+  if (worker_.service.store) return ask_there(std::make_shared<Gathering>(std::move(gathering)));
   ask_here(gathering);
   conclude(gathering);
 }
@@ -210,10 +297,15 @@ void Decider::ask_here(Gathering& gathering) {
     const std::vector<Claim> claims = gathering.claims();
     const JointAnswer answer = table.take_all(claims, {now, 0, gathering.patience});
     for (std::size_t at = 0; at < claims.size(); ++at) {
-      // The joint answer tells of the binding one alone how it stands.
-      const Decision decision = at == answer.binding
-                                    ? answer.decision
-                                    : table.peek(claims[at].subject, {now, 0, Span{0}}).decision;
+      // The joint answer tells of the binding one alone what is left, and when all are whole again.
+      Decision decision = table.peek(claims[at].subject, {now, 0, Span{0}}).decision;
+      if (at == answer.binding) {
+        decision = {.verdict = answer.decision.verdict,
+                    .ready_at = answer.decision.ready_at,
+                    .limit = answer.decision.limit,
+                    .remaining = answer.decision.remaining,
+                    .reset_at = decision.reset_at};
+      }
       settle(*gathering.jointly[at], decision, here);
       gathering.jointly[at]->refuses = at == answer.binding && !taken(answer.decision.verdict);
     }
@@ -279,6 +371,7 @@ void Decider::conclude(Gathering& gathering) {
       until = std::max(until, judged.decision->ready_at);
     }
     if (gathering.verb == GateAsk::Verb::peek) continue;
+    if (gathering.for_lease && !gathering.took(answer, judged)) continue;
     count(judged, !judged.refuses       ? GateResult::allowed
                   : judged.rule->shadow ? GateResult::shadow_limited
                                         : GateResult::limited);
@@ -287,8 +380,27 @@ void Decider::conclude(Gathering& gathering) {
   if (answer.allowed && until > answer.decided_at) {
     return keep_back(std::move(answer), std::move(gathering.then), until);
   }
+  if (gathering.leasing == GateAsk::Leasing::as_rules_say && lease(gathering)) return;
   const Then then = std::move(gathering.then);
   then(std::move(answer));
+}
+
+/// Whether more is asked first for calls like these; the answer is given once that is known.
+bool Decider::lease(Gathering& gathering) {
+  const auto leases = [](const Judged& judged) { return judged.rule->lease > 1; };
+  if (!gathering.answer.allowed || std::ranges::none_of(gathering.answer.judged, leases)) {
+    return false;
+  }
+  Gathering ahead;
+  std::vector<GateLease> wanted = gathering.ask_ahead(ahead);
+  if (wanted.empty()) return false;
+  ahead.then = [asked = std::make_shared<Gathering>(std::move(gathering)),
+                wanted = std::move(wanted)](GateAnswer&& got) {
+    asked->lease(got, wanted);
+    asked->then(std::move(asked->answer));
+  };
+  run(std::move(ahead));
+  return true;
 }
 
 void Decider::keep_back(GateAnswer&& answer, Then&& then, Instant until) {

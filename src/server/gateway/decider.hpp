@@ -8,6 +8,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "server/connection.hpp"
@@ -21,6 +22,7 @@ namespace weir::server {
 struct GateAsk {
   enum class Verb : std::uint8_t { take, peek };
   enum class Waiting : std::uint8_t { never, as_rules_say };
+  enum class Leasing : std::uint8_t { never, as_rules_say };
 
   const gateway::RuleIndex* rules;  ///< of the generation in force
   std::span<const gateway::Call> calls;
@@ -28,6 +30,7 @@ struct GateAsk {
   std::span<const Cost> hits;
   Verb verb = Verb::take;
   Waiting waiting = Waiting::never;
+  Leasing leasing = Leasing::never;
 };
 
 /// A rule that a call met.
@@ -44,12 +47,20 @@ struct Judged {
   bool refuses = false;
 };
 
+/// Calls like one that was asked, that whoever asked may let through without asking again.
+struct GateLease {
+  std::size_t call;
+  Cost calls;  ///< with the one that was asked
+  Instant valid_until;
+};
+
 struct GateAnswer {
   std::shared_ptr<const Generation> generation;
   Instant decided_at{};
   bool allowed = true;
   std::vector<Judged> judged{};          ///< in the order of the calls; without candidates
   std::optional<std::size_t> binding{};  ///< of judged: what refuses longest, else has least left
+  std::vector<GateLease> leases{};
 
   /// When the same would be allowed; never where it never would, none where it is.
   std::optional<Instant> retry_at() const;
@@ -68,6 +79,7 @@ class Decider {
   using Then = std::function<void(GateAnswer&&)>;
 
   static constexpr std::size_t most_held = 10'000;
+  static constexpr Span longest_lease = std::chrono::seconds(1);
 
   Decider(WorkerContext& worker, boost::asio::io_context& loop) : worker_(worker), loop_(loop) {}
   Decider(const Decider&) = delete;
@@ -85,9 +97,12 @@ class Decider {
 
  private:
   struct Gathering;
+  void note_too_many(std::string_view domain);
+  void run(Gathering&& gathering);
   void ask_here(Gathering& gathering);
   void ask_there(const std::shared_ptr<Gathering>& gathering);
   void conclude(Gathering& gathering);
+  bool lease(Gathering& gathering);
   void keep_back(GateAnswer&& answer, Then&& then, Instant until);
   void count(const Judged& judged, GateResult result);
   void count_candidate(const Judged& judged);

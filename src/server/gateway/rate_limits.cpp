@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "server/gateway/dynamic_metadata.hpp"
 #include "server/gateway/standing.hpp"
 
 namespace weir::server {
@@ -120,6 +121,10 @@ RateLimitAnswer answer_of(const GateAnswer& gate, std::size_t descriptors,
     if (!met[judged.call] || says_more(status, kept)) kept = std::move(status);
     met[judged.call] = true;
   }
+  for (const GateLease& lease : gate.leases) {
+    answer.statuses[lease.call].quota =
+        grpc::RateLimitQuota{static_cast<std::uint32_t>(lease.calls), lease.valid_until};
+  }
   if (dialect != http::RateDialect::none) {
     http::RateFields::write(dialect, standing_of(gate).shown(), [&](const http::Field& field) {
       answer.response_headers.push_back({std::string(field.name), field.value});
@@ -164,10 +169,17 @@ void RateLimits::decide(const RateLimitAsk& ask, grpc::RateLimitReply reply) {
                          "more than 10000 different limits came with descriptors"});
     }
   }
+  const gateway::Domain& domain = rules->domain();
+  const auto metadata = domain.dynamic_metadata ? metadata_of(ask) : nullptr;
   decider_.decide(
-      {.rules = rules, .calls = calls, .hits = hits},
-      [reply = std::move(reply), overrides, descriptors, dialect = rules->domain().dialect](
-          GateAnswer&& gate) { reply.answer(answer_of(gate, descriptors, dialect)); });
+      {.rules = rules, .calls = calls, .hits = hits, .leasing = GateAsk::Leasing::as_rules_say},
+      [reply = std::move(reply), overrides, descriptors, metadata,
+       dialect = domain.dialect](GateAnswer&& gate) {
+        RateLimitAnswer answer = answer_of(gate, descriptors, dialect);
+        if (metadata) add_metadata(gate, *metadata);
+        answer.dynamic_metadata = metadata;
+        reply.answer(answer);
+      });
 }
 
 }  // namespace weir::server

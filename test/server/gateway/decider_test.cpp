@@ -135,6 +135,12 @@ TEST(Decider, MoreRulesThanCanBeTakenTogetherLetNobodyThrough) {
   }
   Gate gate(text);
   EXPECT_FALSE(gate.lets("ann"));
+  const std::string counted = "weir_limit_hits_total{limit=\"rules-of-a-call\"} ";
+  const auto metrics = [&] { return gate.service.metrics.text(gate.service.table.stats()); };
+  EXPECT_NE(metrics().find(counted + "1\n"), std::string::npos);
+  ASSERT_TRUE(gate.reload(text.substr(0, text.rfind("- "))));
+  EXPECT_TRUE(gate.lets("ann")) << "sixteen can";
+  EXPECT_NE(metrics().find(counted + "1\n"), std::string::npos);
 }
 
 constexpr std::string_view another = R"(

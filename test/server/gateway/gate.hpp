@@ -59,6 +59,7 @@ class Gate {
     std::vector<Cost> hits{};  ///< 1 each unless said
     server::GateAsk::Verb verb = server::GateAsk::Verb::take;
     server::GateAsk::Waiting waiting = server::GateAsk::Waiting::never;
+    server::GateAsk::Leasing leasing = server::GateAsk::Leasing::never;
   };
 
   /// The answer, where it comes at once.
@@ -69,7 +70,8 @@ class Gate {
                     .calls = asked.calls,
                     .hits = asked.hits,
                     .verb = asked.verb,
-                    .waiting = asked.waiting},
+                    .waiting = asked.waiting,
+                    .leasing = asked.leasing},
                    [answered](server::GateAnswer&& answer) { *answered = std::move(answer); });
     return *answered;
   }
@@ -94,6 +96,7 @@ class Gate {
   Rules rules_;
 
  public:
+  server::RuleCache cache{rules_};
   boost::asio::io_context loop;
   server::Service service{rules_, {}, {.level = server::LogLevel::off}};
 

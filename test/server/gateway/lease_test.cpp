@@ -1,0 +1,148 @@
+// Units that a client of RateLimitService is given at once.
+#include <gtest/gtest.h>
+
+#include "test/server/gateway/gate.hpp"
+
+namespace weir::test {
+namespace {
+
+using gateway::Entry;
+using server::GateAnswer;
+using server::GateAsk;
+using server::GateResult;
+
+constexpr GateAsk::Leasing leases = GateAsk::Leasing::as_rules_say;
+
+const std::vector<Entry> a{{"a", "x"}};
+const std::vector<Entry> b{{"b", "x"}};
+
+/// What is left of the limit of one descriptor.
+Cost left(Gate& gate, std::span<const Entry> descriptor) {
+  const auto told = gate.ask({.calls = {{.descriptor = descriptor}}, .verb = GateAsk::Verb::peek});
+  return told->judged.at(0).decision->remaining;
+}
+
+constexpr std::string_view ten_of_a = R"(
+domain: d
+descriptors:
+  - {key: a, rate_limit: {unit: year, requests_per_unit: 100, lease: 10}}
+  - {key: b, rate_limit: {unit: year, requests_per_unit: 100}}
+)";
+
+TEST(Lease, TakesAllThatItTells) {
+  Gate gate(ten_of_a);
+  const GateAnswer answer = *gate.ask({.calls = {{.descriptor = a}}, .leasing = leases});
+  ASSERT_EQ(answer.leases.size(), 1U);
+  EXPECT_EQ(answer.leases[0].calls, 10) << "the one that was asked is among them";
+  EXPECT_EQ(answer.leases[0].valid_until, answer.decided_at + std::chrono::seconds(1));
+  EXPECT_EQ(answer.judged.at(0).decision->remaining, 90);
+  EXPECT_EQ(left(gate, a), 90);
+  EXPECT_EQ(gate.counts("a").hits[0].value(), 10U);
+}
+
+TEST(Lease, WhatIsGivenAndWhatIsAskedNeverPassTheLimit) {
+  Gate gate(ten_of_a);
+  Cost given = 0;
+  for (int call = 0; call < 200; ++call) {
+    const GateAnswer answer = *gate.ask({.calls = {{.descriptor = a}}, .leasing = leases});
+    given += !answer.leases.empty() ? answer.leases[0].calls : answer.allowed ? 1 : 0;
+  }
+  EXPECT_EQ(given, 100);
+  EXPECT_EQ(gate.counts("a").hits[0].value(), 100U);
+}
+
+TEST(Lease, IsNeverMoreThanHalfOfWhatIsLeft) {
+  Gate gate(ten_of_a);
+  gate.ask({.calls = {{.descriptor = a}}, .hits = {82}});
+  EXPECT_TRUE(gate.ask({.calls = {{.descriptor = a}}, .leasing = leases})->leases.empty())
+      << "17 are left, and half of them are 8";
+  EXPECT_EQ(left(gate, a), 17);
+}
+
+TEST(Lease, EndsNoLaterThanTheLimitIsWholeAgain) {
+  Gate gate("rules: [{name: r, key: '{descriptor.a}', limit: 100/1s, lease: 10}]");
+  const GateAnswer answer = *gate.ask({.calls = {{.descriptor = a}}, .leasing = leases});
+  ASSERT_EQ(answer.leases.size(), 1U);
+  EXPECT_EQ(answer.leases[0].valid_until, answer.judged.at(0).decision->reset_at);
+  EXPECT_LE(answer.leases[0].valid_until, answer.decided_at + std::chrono::milliseconds(100));
+}
+
+TEST(Lease, IsOnlyForWhoAsksOneHitAndMayHaveIt) {
+  Gate gate(ten_of_a);
+  EXPECT_TRUE(gate.ask({.calls = {{.descriptor = a}}})->leases.empty()) << "not of RLS";
+  EXPECT_TRUE(
+      gate.ask({.calls = {{.descriptor = a}}, .hits = {2}, .leasing = leases})->leases.empty());
+  EXPECT_TRUE(
+      gate.ask({.calls = {{.descriptor = a}}, .hits = {0}, .leasing = leases})->leases.empty());
+  EXPECT_TRUE(gate.ask({.calls = {{.descriptor = b}}, .leasing = leases})->leases.empty());
+  gate.ask({.calls = {{.descriptor = b}}, .hits = {99}});
+  EXPECT_TRUE(gate.ask({.calls = {{.descriptor = a}, {.descriptor = b}}, .leasing = leases})
+                  ->leases.empty())
+      << "the request is refused";
+  EXPECT_EQ(left(gate, a), 96);
+}
+
+TEST(Lease, IsOfEachDescriptorByItself) {
+  Gate gate(ten_of_a);
+  const GateAnswer answer =
+      *gate.ask({.calls = {{.descriptor = b}, {.descriptor = a}}, .leasing = leases});
+  ASSERT_EQ(answer.leases.size(), 1U);
+  EXPECT_EQ(answer.leases[0].call, 1U);
+  EXPECT_EQ(left(gate, b), 99);
+  EXPECT_EQ(left(gate, a), 90);
+}
+
+TEST(Lease, OfSeveralRulesIsTheLeastOfAllOfThem) {
+  Gate gate(R"(
+rules:
+  - {name: many, match: {descriptor: {a: , b: }}, limit: fixed-window 100/365d, lease: 20, cost: 2}
+  - {name: few, match: {descriptor: {a: }}, limit: fixed-window 100/365d, lease: 5}
+  - {name: none, match: {descriptor: {b: }}, limit: fixed-window 100/365d}
+)");
+  const std::vector<Entry> both{{"a", "x"}, {"b", "x"}};
+  EXPECT_TRUE(gate.ask({.calls = {{.descriptor = both}}, .leasing = leases})->leases.empty())
+      << "one of them gives nothing ahead";
+  ASSERT_TRUE(gate.reload(R"(
+rules:
+  - {name: many, match: {descriptor: {a: }}, limit: fixed-window 100/365d, lease: 20, cost: 2}
+  - {name: few, match: {descriptor: {a: }}, limit: fixed-window 100/365d, lease: 5}
+)"));
+  const GateAnswer answer = *gate.ask({.calls = {{.descriptor = a}}, .leasing = leases});
+  ASSERT_EQ(answer.leases.size(), 1U);
+  EXPECT_EQ(answer.leases[0].calls, 5);
+  EXPECT_EQ(answer.judged.at(0).decision->remaining, 98 - 10);
+  EXPECT_EQ(answer.judged.at(1).decision->remaining, 99 - 5);
+}
+
+TEST(Lease, IsNotGivenWhereARuleWasReplaced) {
+  Gate gate(R"(
+rules:
+  - {name: all, match: {descriptor: {a: }}, limit: fixed-window 5/365d}
+  - {name: each, match: {descriptor: {a: }}, limit: fixed-window 100/365d, lease: 10}
+  - {name: vip, match: {descriptor: {b: }}, limit: unlimited, replaces: [all]}
+)");
+  const GateAnswer answer =
+      *gate.ask({.calls = {{.descriptor = a}, {.descriptor = b}}, .leasing = leases});
+  EXPECT_TRUE(answer.allowed);
+  EXPECT_TRUE(answer.leases.empty()) << "asked without b, a counts for all";
+}
+
+/// A store that never answers.
+struct Gone final : redis::Store {
+  void ask(const redis::StoreCall&, Then then) override {
+    then({.outcome = redis::CallOutcome::not_sent, .text = "gone"});
+  }
+};
+
+TEST(Lease, IsNotGivenWithoutTheStore) {
+  Gate gate(ten_of_a);
+  Gone store;
+  redis::RemoteTable table(store, {});
+  gate.service.store = &table;
+  const GateAnswer answer = *gate.ask({.calls = {{.descriptor = a}}, .leasing = leases});
+  EXPECT_TRUE(answer.allowed);
+  EXPECT_TRUE(answer.leases.empty());
+}
+
+}  // namespace
+}  // namespace weir::test

@@ -1,0 +1,143 @@
+// What an answer of RateLimitService tells beside the verdict.
+#include "server/gateway/rate_limits.hpp"
+
+#include <envoy/service/ratelimit/v3/rls.pb.h>
+#include <google/protobuf/util/json_util.h>
+#include <google/protobuf/util/message_differencer.h>
+#include <gtest/gtest.h>
+
+#include "test/server/gateway/gate.hpp"
+
+namespace weir::test {
+namespace {
+
+using envoy::service::ratelimit::v3::RateLimitRequest;
+using envoy::service::ratelimit::v3::RateLimitResponse;
+
+/// One call, and its answer.
+struct Call final : server::grpc::AnswerAddress, server::grpc::Answering {
+  Call() : AnswerAddress{this, nullptr} {}
+  void send(std::int32_t, const google::protobuf::MessageLite& message) override {
+    answer = static_cast<const RateLimitResponse&>(message);
+  }
+  void finish(std::int32_t, server::grpc::Status status) override { ended = std::move(status); }
+
+  RateLimitResponse answer;
+  server::grpc::Status ended;
+};
+
+class RateLimitAnswers : public testing::Test {
+ protected:
+  RateLimitResponse ask(const RateLimitRequest& request) {
+    server::grpc::Services services;
+    serve_rate_limits_by(services, limits_);
+    const auto& method = std::get<server::grpc::Unary>(
+        *services.find("/envoy.service.ratelimit.v3.RateLimitService/ShouldRateLimit"));
+    const auto call = std::make_shared<Call>();
+    method(request.SerializeAsString(), server::grpc::Reply(call, 0));
+    EXPECT_EQ(call->ended.code, server::grpc::Code::ok) << call->ended.message;
+    return call->answer;
+  }
+
+  /// Each descriptor of one entry.
+  static RateLimitRequest of(std::initializer_list<std::pair<const char*, const char*>> entries) {
+    RateLimitRequest request;
+    request.set_domain("d");
+    for (const auto& [key, value] : entries) {
+      auto& entry = *request.add_descriptors()->add_entries();
+      entry.set_key(key);
+      entry.set_value(value);
+    }
+    return request;
+  }
+
+  static void expect_metadata(const RateLimitResponse& response, const std::string& json) {
+    google::protobuf::Struct expected;
+    ASSERT_TRUE(google::protobuf::util::JsonStringToMessage(json, &expected).ok());
+    const google::protobuf::Struct& told = response.dynamic_metadata();
+    EXPECT_TRUE(google::protobuf::util::MessageDifferencer::Equals(told, expected))
+        << told.DebugString();
+  }
+
+  Gate gate_{R"(
+domain: d
+dynamic_metadata: true
+fields: draft06
+descriptors:
+  - key: a
+    rate_limit: {unit: year, requests_per_unit: 100, lease: 10}
+    metadata: {name: one, deep: {x: 1, list: [true, "5", 0.5, null]}}
+  - key: b
+    rate_limit: {unit: year, requests_per_unit: 1}
+    metadata: {name: two, deep: {y: no}, more: -2e1}
+  - key: quiet
+    shadow_mode: true
+    rate_limit: {unit: year, requests_per_unit: 0}
+    metadata: {shadow: yes}
+)"};
+  server::RateLimits limits_{gate_.decider, gate_.cache};
+};
+
+TEST_F(RateLimitAnswers, TellWhatWasAskedAndWhatIsSaidOfTheLimitsThatLetItThrough) {
+  RateLimitRequest request = of({{"a", "1"}, {"b", "2"}, {"free", "3"}, {"quiet", "4"}});
+  request.set_hits_addend(5);
+  request.mutable_descriptors(1)->mutable_hits_addend()->set_value(1);
+  request.mutable_descriptors(2)->mutable_limit()->set_requests_per_unit(7);
+  request.mutable_descriptors(2)->mutable_limit()->set_unit(envoy::type::v3::WEEK);
+  expect_metadata(ask(request), R"({
+    "domain": "d",
+    "hitsAddend": 5,
+    "descriptors": [{"entries": ["a=1"]}, {"entries": ["b=2"], "hitsAddend": 1},
+                    {"entries": ["free=3"], "limit": "requests_per_unit:7 unit:WEEK"},
+                    {"entries": ["quiet=4"]}],
+    "metadata": {"name": "one", "more": -20, "shadow": "yes",
+                 "deep": {"list": [true, "5", 0.5, null], "x": 1, "y": "no"}}})");
+}
+
+TEST_F(RateLimitAnswers, TellNothingOfALimitThatRefuses) {
+  ask(of({{"b", "1"}}));
+  const RateLimitResponse over = ask(of({{"b", "1"}}));
+  EXPECT_EQ(over.overall_code(), RateLimitResponse::OVER_LIMIT);
+  expect_metadata(over, R"({"domain": "d", "descriptors": [{"entries": ["b=1"]}]})");
+}
+
+TEST_F(RateLimitAnswers, TellNoMetadataUnlessTheFileSaysSo) {
+  ASSERT_TRUE(gate_.reload("{domain: d, descriptors: [{key: a, metadata: {x: 1}}]}"));
+  EXPECT_FALSE(ask(of({{"a", "1"}})).has_dynamic_metadata());
+}
+
+TEST_F(RateLimitAnswers, CarryTheQuotaOfADescriptorsLease) {
+  const RateLimitResponse response = ask(of({{"b", "1"}, {"a", "1"}}));
+  EXPECT_FALSE(response.statuses(0).has_quota());
+  const auto& quota = response.statuses(1).quota();
+  EXPECT_EQ(quota.requests(), 10U);
+  const double now =
+      std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+  EXPECT_NEAR(double(quota.valid_until().seconds()) + quota.valid_until().nanos() * 1e-9, now + 1,
+              10);
+  EXPECT_EQ(response.statuses(1).limit_remaining(), 90U);
+  EXPECT_FALSE(response.has_quota()) << "of all descriptors together: there is no such lease";
+}
+
+TEST_F(RateLimitAnswers, AddTheFieldsThatTheFileNames) {
+  const RateLimitResponse response = ask(of({{"a", "1"}, {"b", "1"}}));
+  const std::vector<gateway::Entry> of_b{{"b", "1"}};
+  ASSERT_EQ(response.response_headers_to_add_size(), 3);
+  EXPECT_EQ(response.response_headers_to_add(0).key(), "RateLimit-Limit");
+  EXPECT_EQ(response.response_headers_to_add(0).value(), "1");
+  EXPECT_EQ(response.response_headers_to_add(1).key(), "RateLimit-Remaining");
+  EXPECT_EQ(response.response_headers_to_add(1).value(), "0");
+  EXPECT_EQ(response.response_headers_to_add(2).key(), "RateLimit-Reset");
+  EXPECT_EQ(
+      response.response_headers_to_add(2).value(),
+      std::to_string(
+          std::chrono::ceil<std::chrono::seconds>(
+              gate_.ask({.calls = {{.descriptor = of_b}}, .verb = server::GateAsk::Verb::peek})
+                  ->judged.at(0)
+                  .decision->reset_at -
+              gate_.service.clock.now())
+              .count()));
+}
+
+}  // namespace
+}  // namespace weir::test
