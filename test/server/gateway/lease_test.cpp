@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "test/server/gateway/gate.hpp"
+#include "test/server/scripted_store.hpp"
 
 namespace weir::test {
 namespace {
@@ -142,6 +143,46 @@ TEST(Lease, IsNotGivenWithoutTheStore) {
   const GateAnswer answer = *gate.ask({.calls = {{.descriptor = a}}, .leasing = leases});
   EXPECT_TRUE(answer.allowed);
   EXPECT_TRUE(answer.leases.empty());
+}
+
+class LeaseOverAStore : public testing::Test {
+ protected:
+  LeaseOverAStore() {
+    gate_.service.store = &table_;
+    gate_.decider.decide({.rules = gate_.decider.generation()->rules.usual(),
+                          .calls = calls_,
+                          .hits = once_,
+                          .leasing = leases},
+                         [this](GateAnswer&& came) { answer_ = std::move(came); });
+    EXPECT_EQ(store_.calls(), 1U);
+    store_.end(0, ScriptedStore::granted(4));
+  }
+
+  ScriptedStore store_;
+  redis::RemoteTable table_{store_, {}};
+  Gate gate_{"rules: [{name: r, key: '{descriptor.a}', limit: 5/1m, lease: 3}]"};
+  const std::vector<gateway::Call> calls_{{.descriptor = a}};
+  const std::vector<Cost> once_{1};
+  std::optional<GateAnswer> answer_;
+};
+
+TEST_F(LeaseOverAStore, IsToldOnceItIsTaken) {
+  ASSERT_EQ(store_.calls(), 2U);
+  EXPECT_FALSE(answer_) << "two more are asked for first";
+  store_.end(1, ScriptedStore::granted(2));
+  ASSERT_TRUE(answer_);
+  ASSERT_EQ(answer_->leases.size(), 1U);
+  EXPECT_EQ(answer_->leases[0].calls, 3);
+  EXPECT_EQ(answer_->judged.at(0).decision->remaining, 2);
+}
+
+TEST_F(LeaseOverAStore, IsNotToldWhereNobodyKnowsWhetherItWasTaken) {
+  ASSERT_EQ(store_.calls(), 2U);
+  store_.end(1, ScriptedStore::ended(redis::CallOutcome::indeterminate));
+  ASSERT_TRUE(answer_);
+  EXPECT_TRUE(answer_->allowed) << "the request at hand has its unit";
+  EXPECT_TRUE(answer_->leases.empty());
+  EXPECT_EQ(answer_->judged.at(0).decision->remaining, 4);
 }
 
 }  // namespace
