@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <boost/asio/steady_timer.hpp>
 #include <limits>
-#include <ranges>
 #include <span>
 #include <utility>
 
@@ -194,13 +193,14 @@ void Decider::Gathering::conclude() {
 /// what is left goes ahead: the last units are for those who ask.
 Cost Decider::Gathering::leasable(std::size_t call) const {
   Cost calls = gateway::largest_lease;
-  const auto of_call = [call](const Judged& judged) { return judged.call == call; };
-  for (const Judged& judged : answer.judged | std::views::filter(of_call)) {
+  for (const Judged& judged : answer.judged) {
+    if (judged.call != call) continue;
     const bool may = judged.quota->kind == Quota::Kind::limited && judged.cost > 0 &&
                      judged.cost == judged.rule->cost && took(answer, judged);
     calls = std::min(calls, may ? judged.rule->lease : 1);
   }
-  for (const Judged& judged : answer.judged | std::views::filter(of_call)) {
+  for (const Judged& judged : answer.judged) {
+    if (judged.call != call) continue;
     if (judged.decision && judged.cost * (calls - 1) > judged.decision->remaining / 2) return 1;
   }
   return calls;
