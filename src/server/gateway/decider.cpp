@@ -195,7 +195,9 @@ Cost Decider::Gathering::leasable(std::size_t call) const {
   Cost calls = gateway::largest_lease;
   for (const Judged& judged : answer.judged) {
     if (judged.call != call) continue;
-    const bool may = judged.quota->kind == Quota::Kind::limited && judged.cost > 0 &&
+    // Whoever sets an override in a running server may give a key a limit that has no lease.
+    const bool may = judged.quota->kind == Quota::Kind::limited &&
+                     judged.quota->limit->leasable() && judged.cost > 0 &&
                      judged.cost == judged.rule->cost && took(answer, judged);
     calls = std::min(calls, may ? judged.rule->lease : 1);
   }
