@@ -65,6 +65,9 @@ class Dialogue {
 
   /// The server ends: answers what has begun, announces the end, takes on nothing new.
   virtual void drain() = 0;
+
+  /// The client sends no more, and may still read: as drain(), which may have come before.
+  virtual void hear_end() { drain(); }
 };
 
 /// Makes the dialogue of a connection that has arrived; it may keep the carrier.

@@ -112,8 +112,8 @@ void DialogueSession::received(std::size_t bytes) {
 
 bool DialogueSession::ends_with_answers() {
   input_ended_ = true;
-  if (!drains_) dialogue_->drain();
   drains_ = true;
+  dialogue_->hear_end();
   return true;
 }
 

@@ -221,6 +221,13 @@ void Http2Dialogue::drain() {
   nghttp2_submit_ping(session_.get(), NGHTTP2_FLAG_NONE, nullptr);
 }
 
+/// No PING of ours will be answered.
+void Http2Dialogue::hear_end() {
+  drain();
+  const Calls::Course course(calls_);
+  if (!turned_away_ && !ended_early_) turn_away();
+}
+
 void Http2Dialogue::turn_away() {
   turned_away_ = true;
   nghttp2_submit_goaway(session_.get(), NGHTTP2_FLAG_NONE,

@@ -36,6 +36,7 @@ class Http2Dialogue final : public Dialogue {
   bool ended() const override;
   void tick() override;
   void drain() override;
+  void hear_end() override;
 
  private:
   struct Callbacks;

@@ -106,6 +106,12 @@ TEST_F(RateLimitAnswers, TellNoMetadataUnlessTheFileSaysSo) {
   EXPECT_FALSE(ask(of({{"a", "1"}})).has_dynamic_metadata());
 }
 
+TEST_F(RateLimitAnswers, NameTheUnitOfAWindowOfTheCalendar) {
+  ASSERT_TRUE(gate_.reload("{domain: d, rules: [{name: m, limit: calendar-window 3/month}]}"));
+  EXPECT_EQ(ask(of({{"a", "1"}})).statuses(0).current_limit().unit(),
+            RateLimitResponse::RateLimit::MONTH);
+}
+
 TEST_F(RateLimitAnswers, CarryTheQuotaOfADescriptorsLease) {
   const RateLimitResponse response = ask(of({{"b", "1"}, {"a", "1"}}));
   EXPECT_FALSE(response.statuses(0).has_quota());

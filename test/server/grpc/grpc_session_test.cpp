@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include <atomic>
+#include <chrono>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -82,11 +83,17 @@ class GrpcSession : public ClientOfAWorker {
       if (count <= 0) return false;
       caller_.hear({bytes, static_cast<std::size_t>(count)});
       const std::string said = caller_.said();
-      if (!said.empty()) say(said);
+      if (!said.empty() && speaks_on_) say(said);
     }
     return true;
   }
 
+  void say_no_more() {
+    ::shutdown(client_, SHUT_WR);
+    speaks_on_ = false;
+  }
+
+  bool speaks_on_ = true;
   ThreadedDecider decider_;
   Services services_;
   GrpcClient caller_;
@@ -120,6 +127,19 @@ TEST_F(GrpcSession, WhatWasAskedBeforeTheEndIsAnswered) {
   EXPECT_EQ(caller_.heard(stream).code(), 0);
   EXPECT_EQ(caller_.goaway(), NGHTTP2_NO_ERROR);
   EXPECT_FALSE(hear_end_of(-1));  // the connection is closed
+}
+
+TEST_F(GrpcSession, WhoSendsNoMoreIsAnsweredAndNotWaitedFor) {
+  const std::int32_t stream = ask();
+  eventually([&] { return decider_.asked == 1; });
+  say_no_more();
+  decider_.answer_all();
+  ASSERT_TRUE(hear_end_of(stream));
+  EXPECT_EQ(caller_.heard(stream).code(), 0);
+  // A second would be the next tick, which gives up what nobody answers.
+  const auto answered_at = std::chrono::steady_clock::now();
+  EXPECT_FALSE(hear_end_of(-1));
+  EXPECT_LT(std::chrono::steady_clock::now() - answered_at, std::chrono::milliseconds(900));
 }
 
 TEST_F(GrpcSession, WhoSpeaksAnotherLanguageIsLeft) {
