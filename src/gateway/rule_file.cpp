@@ -268,6 +268,9 @@ void read_lease(Fields& fields, EdgeRule& rule) {
   const YamlNode* const at = fields.find("lease");
   if (!at) return;
   rule.lease = number_of(*at, "lease", {1, largest_lease});
+  if (rule.shadow || rule.quota_mode) {
+    fail(*at, "lease: a rule in shadow or quota mode refuses nobody by itself; expected none");
+  }
   const auto check = [&](const Quota& quota) {
     if (!quota.limit || quota.limit->leasable()) return;
     fail(*at, "lease: " + quota.limit->text() +

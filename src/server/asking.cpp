@@ -83,7 +83,7 @@ bool nothing_ran(const Trouble& trouble) noexcept {
 
 std::string told(const Trouble& trouble) {
   return "store " + std::string(redis::name(trouble.kind)) + ": " +
-         (nothing_ran(trouble) ? "nothing was given back" : "it may have given back") +
+         (nothing_ran(trouble) ? "nothing was changed" : "it may have been changed") +
          (trouble.message.empty() ? "" : "; " + trouble.message);
 }
 

@@ -51,7 +51,7 @@ void note_health(WorkerContext& worker, const redis::RemoteGift& gift);
 /// Whether a call to the store certainly changed nothing there.
 bool nothing_ran(const redis::Trouble& trouble) noexcept;
 
-/// Why the store gave nothing back.
+/// Why the store does not say what was given back, or forgotten.
 std::string told(const redis::Trouble& trouble);
 void write_trouble(WorkerContext& worker, const redis::Trouble& trouble, wire::ReplyWriter& reply);
 

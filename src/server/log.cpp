@@ -37,7 +37,7 @@ constexpr std::array<Kind, log_kinds> kinds{{
     {"store does not answer", LogLevel::error, 6},
     {"store answers", LogLevel::info, 6},
     {"store refuses", LogLevel::error, 6},
-    {"changed by an operator", LogLevel::info, 60},
+    {"asked by an operator", LogLevel::info, 60},
     {"a call meets too many rules", LogLevel::error, 6},
 }};
 

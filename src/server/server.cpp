@@ -110,7 +110,9 @@ struct Server::State final : Control {
   TlsFiles tls;
   std::vector<Door> doors;
   boost::asio::signal_set signals;
-  boost::asio::steady_timer second;               ///< ticks
+  bool listens = false;                           ///< to signals
+  boost::asio::steady_timer second;               ///< to the next tick
+  bool ticks = false;                             ///< the second is running
   boost::asio::steady_timer last_call;            ///< while draining
   std::vector<std::unique_ptr<WorkerHttp>> http;  ///< of each worker; outlives its connections
   grpc::Health health;
@@ -310,10 +312,13 @@ struct Server::State final : Control {
         io, [this, then = std::move(then)] { then(std::vector<LaidOverride>(rules.overrides())); });
   }
 
+  /// Waits in the memory of the wait before, so that a second that finds none is not the last.
   void tick() {
     second.expires_after(std::chrono::seconds(1));
     second.async_wait([this](error_code stopped) {
       if (stopped) return;
+      ticks = false;
+      tick();
       service.clock.adjust();
       service.log.tell_suppressed();
       look_for_store();
@@ -327,31 +332,33 @@ struct Server::State final : Control {
       // All states are looked at once in two minutes, even when nobody asks.
       const std::size_t keys = service.table.stats().keys;
       service.table.sweep(service.clock.now(), std::clamp<std::size_t>(keys / 120, 256, 100'000));
-      tick();
     });
+    ticks = true;
   }
 
+  /// As tick() waits.
   void await_signal() {
     signals.async_wait([this](error_code error, int signal) {
       if (error) return;
+      listens = false;
+      await_signal();
       if (signal == SIGHUP) {
         reload_all();
-        return await_signal();
+        return;
       }
       if (service.draining) return io.stop();  // asked twice: at once
       drain();
-      await_signal();
     });
+    listens = true;
   }
 
   /// After the loop ran out of memory: whatever it lost begins again, and the rest is as it was.
   void resume() {
-    tick();
-    signals.cancel();
-    await_signal();
+    if (service.draining) await_the_last();
+    if (!listens) await_signal();
+    if (!ticks) tick();
     for (const Door& door : doors) door.listener->resume();
     if (status) status->start();
-    if (service.draining) await_the_last();
   }
 
   /// Of the server as a whole, and of the service that proxies ask by its name.

@@ -27,7 +27,7 @@ GOOD = (
     "{domain: a.b, fields: draft06, dynamic_metadata: true,"
     " clients: {ip_from: peer, trusted_proxies: 10.0.0.0/8,"
     " ipv4_prefix: 24, ipv6_prefix: 56, user_header: X-User}, rules: []}",
-    "rules: [{name: a, limit: 10k/s & 1M/1d, cost: 0, hold: 50ms, lease: 10, missing: refuse,"
+    "rules: [{name: a, limit: 10k/s & 1M/1d, cost: 0, hold: 50ms, missing: refuse,"
     " without_store: closed, shadow: true, candidates: [5/s, blocked], replaces: b},"
     " {name: b, limit: unlimited, match: {method: [GET, HEAD], header: {x-a: 1},"
     " descriptor: {plan: , n: [1, 2]}, ip: ['::1'], host: a.example}}]",

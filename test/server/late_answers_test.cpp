@@ -163,8 +163,8 @@ TEST_F(LateAnswers, ThatGiveNothingBackAreErrorsWhichSayWhetherItMayHaveCounted)
   store_.await(2);
   store_.end(0, ScriptedStore::ended(CallOutcome::not_sent));
   store_.end(1, ScriptedStore::ended(CallOutcome::timed_out));
-  EXPECT_THAT(hear("\r\n"), HasSubstr("-ERR store unreachable: nothing was given back"));
-  EXPECT_THAT(hear("\r\n"), HasSubstr("-ERR store timed_out: it may have given back"));
+  EXPECT_THAT(hear("\r\n"), HasSubstr("-ERR store unreachable: nothing was changed"));
+  EXPECT_THAT(hear("\r\n"), HasSubstr("-ERR store timed_out: it may have been changed"));
   // An id whose call never ran may be used again; the other may not.
   say("WEIR.REFUND a 5/1m 1 ID y\r\nWEIR.REFUND a 5/1m 1 ID x\r\n");
   store_.await(3);

@@ -86,6 +86,7 @@ struct Decider::Gathering {
   void sort_out();
   void conclude();
   Cost leasable(std::size_t call) const;
+  bool shares_a_state(const Gathering& of, std::size_t call) const;
   std::vector<GateLease> ask_ahead(Gathering& ahead) const;
   void lease(const GateAnswer& ahead, std::span<const GateLease> wanted);
   /// Whether a state was charged for it: not where another refused what is taken all or none.
@@ -193,19 +194,33 @@ void Decider::Gathering::conclude() {
 /// what is left goes ahead: the last units are for those who ask.
 Cost Decider::Gathering::leasable(std::size_t call) const {
   Cost calls = gateway::largest_lease;
+  bool limits = false;
   for (const Judged& judged : answer.judged) {
-    if (judged.call != call) continue;
+    // Who refuses nobody holds nobody to a lease.
+    if (judged.call != call || judged.rule->shadow) continue;
+    limits = true;
     // Whoever sets an override in a running server may give a key a limit that has no lease.
     const bool may = judged.quota->kind == Quota::Kind::limited &&
                      judged.quota->limit->leasable() && judged.cost > 0 &&
+                     !judged.rule->quota_mode && judged.decision &&
                      judged.cost == judged.rule->cost && took(answer, judged);
     calls = std::min(calls, may ? judged.rule->lease : 1);
   }
+  if (!limits) return 1;
   for (const Judged& judged : answer.judged) {
     if (judged.call != call) continue;
     if (judged.decision && judged.cost * (calls - 1) > judged.decision->remaining / 2) return 1;
   }
   return calls;
+}
+
+/// Whether a call meets a state that one of these is charged for already.
+bool Decider::Gathering::shares_a_state(const Gathering& of, std::size_t call) const {
+  return std::ranges::any_of(of.answer.judged, [&](const Judged& one) {
+    return one.call == call && std::ranges::any_of(answer.judged, [&](const Judged& other) {
+             return one.quota->states == other.quota->states && one.key == other.key;
+           });
+  });
 }
 
 /// What is to be taken for calls that may come; `ahead` is without any as yet.
@@ -220,13 +235,14 @@ std::vector<GateLease> Decider::Gathering::ask_ahead(Gathering& ahead) const {
   for (const Judged& judged : answer.judged) {  // in the order of their calls
     if (call != judged.call) {
       call = judged.call;
-      calls = leasable(*call);
+      calls = ahead.shares_a_state(*this, *call) ? 1 : leasable(*call);
       if (calls > 1) wanted.push_back({*call, calls, {}});
     }
     if (calls == 1) continue;
     Judged& more = ahead.answer.judged.emplace_back(judged);
     more.cost *= calls - 1;
     more.decision.reset();
+    ahead.try_candidates(more);
   }
   ahead.sort_out();
   return wanted;
@@ -239,8 +255,8 @@ void Decider::Gathering::lease(const GateAnswer& ahead, std::span<const GateLeas
     lease.valid_until = ahead.decided_at + longest_lease;
     const auto end = std::find_if(more, ahead.judged.end(),
                                   [&](const Judged& judged) { return judged.call != lease.call; });
-    const bool taken =
-        std::all_of(more, end, [&](const Judged& each) { return took(ahead, each); });
+    const bool taken = std::all_of(
+        more, end, [&](const Judged& each) { return each.rule->shadow || took(ahead, each); });
     for (Judged& judged : answer.judged) {
       if (judged.call != lease.call) continue;
       const Judged& added = *more++;

@@ -23,7 +23,10 @@ std::string print(const grpc::RateLimitOverride& limit) {
 
 /// Of a scalar that no quotation marks make text.
 std::optional<double> number_of(std::string_view text) {
-  if (text.starts_with('+')) text.remove_prefix(1);
+  if (text.starts_with('+')) {
+    text.remove_prefix(1);
+    if (text.starts_with('-')) return {};
+  }
   if (text.find_first_not_of("0123456789.eE+-") != std::string_view::npos) return {};
   double number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);

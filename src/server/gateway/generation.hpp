@@ -16,7 +16,7 @@ struct Generation {
   Generation(std::uint64_t its_number, std::vector<gateway::Domain> domains)
       : number(its_number), rules(std::move(domains)) {}
 
-  std::uint64_t number;  ///< counts attempts to load, from 1
+  std::uint64_t number;  ///< counts the changes of rules, from 1
   std::chrono::system_clock::time_point read_at = std::chrono::system_clock::now();
   gateway::RuleSet rules;
 };

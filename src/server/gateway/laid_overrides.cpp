@@ -16,6 +16,8 @@ EdgeRule* rule_of(std::vector<Domain>& domains, const KeyOfRule& of) {
   return rule == domain->rules.end() ? nullptr : &*rule;
 }
 
+bool ended(const LaidOverride& laid, Instant now) { return laid.until && *laid.until <= now; }
+
 }  // namespace
 
 bool LaidOverrides::set(LaidOverride wanted) {
@@ -33,10 +35,16 @@ bool LaidOverrides::remove(const KeyOfRule& of) {
   return std::erase_if(all_, [&](const LaidOverride& each) { return each.of == of; }) > 0;
 }
 
-bool LaidOverrides::end(Instant now) {
-  return std::erase_if(all_, [now](const LaidOverride& each) {
-           return each.until && *each.until <= now;
-         }) > 0;
+bool LaidOverrides::has(const KeyOfRule& of) const {
+  return std::ranges::find(all_, of, &LaidOverride::of) != all_.end();
+}
+
+bool LaidOverrides::any_ended(Instant now) const {
+  return std::ranges::any_of(all_, [now](const LaidOverride& each) { return ended(each, now); });
+}
+
+void LaidOverrides::end(Instant now) {
+  std::erase_if(all_, [now](const LaidOverride& each) { return ended(each, now); });
 }
 
 void LaidOverrides::lay(std::vector<Domain>& domains) {

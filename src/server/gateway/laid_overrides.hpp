@@ -37,8 +37,9 @@ class LaidOverrides {
   bool set(LaidOverride wanted);
   /// False where the key has none.
   bool remove(const KeyOfRule& of);
-  /// Removes those that have ended; whether there were any.
-  bool end(Instant now);
+  bool has(const KeyOfRule& of) const;
+  bool any_ended(Instant now) const;
+  void end(Instant now);
 
   const std::vector<LaidOverride>& all() const noexcept { return all_; }
 

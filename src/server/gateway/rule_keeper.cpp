@@ -48,9 +48,11 @@ Expected<std::shared_ptr<const Generation>, StartError> RuleKeeper::load() {
   auto domains = read();
   if (!domains) return StartError{domains.error()};
   std::vector<Domain> all = std::move(domains).value();
-  overrides_.lay(all);
+  LaidOverrides overrides = overrides_;
+  overrides.lay(all);
   const auto generation = make(std::move(all));
   if (!generation) return generation.error();
+  overrides_ = std::move(overrides);
   return std::shared_ptr<const Generation>(*generation);
 }
 
@@ -66,10 +68,11 @@ Expected<std::shared_ptr<const Generation>, StartError> RuleKeeper::lay(LaidOver
 }
 
 Expected<std::shared_ptr<Generation>, StartError> RuleKeeper::make(std::vector<Domain> domains) {
-  auto generation = std::make_shared<Generation>(++loads_, std::move(domains));
+  auto generation = std::make_shared<Generation>(made_ + 1, std::move(domains));
   for (Domain& domain : generation->rules.domains()) {
     if (auto error = bind(domain)) return StartError{*std::move(error)};
   }
+  ++made_;
   return generation;
 }
 

@@ -27,7 +27,8 @@ class RuleKeeper {
 
   bool has_sources() const noexcept { return !options_.files.empty() || !options_.rate.empty(); }
 
-  /// The rules as they are now, as the next generation; what is in force does not change.
+  /// The rules as they are now, as the next generation; what is in force does not change. Requires
+  /// that what is given back comes into force.
   Expected<std::shared_ptr<const Generation>, StartError> load();
 
   /// The generation is in force from now on. How the states of the one before go over to it, which
@@ -59,7 +60,7 @@ class RuleKeeper {
   RuleOptions options_;
   std::shared_ptr<const Generation> in_force_;
   LaidOverrides overrides_;
-  std::uint64_t loads_ = 0;
+  std::uint64_t made_ = 0;                        ///< generations
   std::map<std::string, std::uint64_t> numbers_;  ///< by domain and identity
   std::string read_stamps_;
   std::string seen_stamps_;

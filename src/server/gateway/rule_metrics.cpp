@@ -177,7 +177,7 @@ void write_rule_metrics(std::string& text, const Generation& generation,
   const std::vector<Row> rows = rows_of(generation.rules);
   const Sums sum(counts);
   write_head(out, "weir_config_generation", "gauge",
-             "Which attempt to read the rules brought those in force.");
+             "How often the rules have changed; the first count too.");
   fmt::format_to(out, "weir_config_generation {}\n", generation.number);
   write_head(out, "weir_config_last_success_timestamp_seconds", "gauge",
              "When the rules in force were read.");

@@ -45,17 +45,22 @@ OverrideReport RulesInForce::override_key(OverrideWish&& wish) {
   if (wish.lasting) until = of_.service.clock.now() + *wish.lasting;
   if (!wish.quota) {
     if (!overrides.remove(wish.of)) return {.error = "no override was set for this key"};
-  } else if (!overrides.set({std::move(wish.of), *std::move(wish.quota), until})) {
+  } else if (!overrides.set({wish.of, *std::move(wish.quota), until})) {
     return {.error = "there are " + std::to_string(LaidOverrides::most) +
                      " overrides already; remove one, or write them into the rule file"};
   }
+  const bool sets = wish.quota.has_value();
   if (auto error = lay(std::move(overrides))) return {.error = error->message};
+  // The files may have been read again since somebody looked for the rule.
+  if (sets && !keeper_.overrides().has(wish.of)) return {.error = "the rule is gone meanwhile"};
   return {.generation = generation(), .overrides = keeper_.overrides().all().size()};
 }
 
 void RulesInForce::end_overrides() {
+  const Instant now = of_.service.clock.now();
+  if (!keeper_.overrides().any_ended(now)) return;
   LaidOverrides overrides = keeper_.overrides();
-  if (!overrides.end(of_.service.clock.now())) return;
+  overrides.end(now);
   if (auto error = lay(std::move(overrides))) {
     of_.service.log.write(LogKind::reload_failed,
                           {{"kept", "overrides"}, {"reason", error->message}});

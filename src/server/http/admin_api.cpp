@@ -199,7 +199,11 @@ wire::Json json_of(const Judged& judged, Instant decided_at) {
   object.member("overridden", judged.quota != &rule.quota);
   object.member("shadow", rule.shadow);
   object.member("refuses", judged.refuses);
-  if (judged.decision) add_decision(object, *judged.decision, decided_at);
+  if (!judged.decision) return object;
+  // Refused without a state: there are no instants to tell.
+  const bool for_good = judged.decision->verdict == Verdict::impossible;
+  if (for_good) return std::move(object.member("verdict", name(Verdict::impossible)));
+  add_decision(object, *judged.decision, decided_at);
   return object;
 }
 
@@ -263,6 +267,12 @@ Expected<FoundKey, HttpAnswer> find_key(const AdminContext& admin, const JsonPla
   return FoundKey{&(*rules)->domain(), &*rule, *key};
 }
 
+/// Of what may change something. The key is not told.
+void note(const AdminContext& admin, const HttpRequest& request) {
+  admin.http.service.log.write(LogKind::administered,
+                               {{"client", request.peer}, {"path", request.path}});
+}
+
 /// What the key of a rule is limited by, and what is tried beside it.
 Expected<std::vector<Subject>, HttpAnswer> subjects_of_rule(const AdminContext& admin,
                                                             const JsonPlace& body) {
@@ -297,8 +307,7 @@ void reset(const AdminContext& admin, const HttpRequest& request, const JsonPlac
            HttpReply& reply) {
   const auto subjects = read_subjects(admin, body);
   if (!subjects) return reply.send(subjects.error());
-  admin.http.service.log.write(LogKind::administered,
-                               {{"client", request.peer}, {"path", request.path}});
+  note(admin, request);
   const auto tell = [](WorkerContext&, Cost forgotten, auto& told) {
     told.send(json_answer(200, wire::Json::object().member("forgotten", forgotten).text()));
   };
@@ -380,8 +389,7 @@ void override_key(const AdminContext& admin, const HttpRequest& request, const J
   if (found->domain->of_envoy) {
     return reply.send(problem(400, "/rule: rules of envoyproxy/ratelimit files have no overrides"));
   }
-  admin.http.service.log.write(LogKind::administered,
-                               {{"client", request.peer}, {"path", request.path}});
+  note(admin, request);
   OverrideWish wish{.of = {found->domain->name, found->rule->identity, std::string(found->key)},
                     .quota = std::move(quota).value(),
                     .lasting = *lasting};
@@ -442,6 +450,7 @@ HttpAnswer answer_of(const ReloadReport& report) {
 
 void reload(const AdminContext& admin, const HttpRequest& request, HttpReply& reply) {
   if (!request.body.empty()) return reply.send(problem(400, "expected no body"));
+  note(admin, request);
   admin.control.reload([later = later_for(admin.http, reply)](ReloadReport&& report) {
     later.write(std::move(report), [](WorkerContext&, const ReloadReport& read,
                                       const HttpLater& told) { told.send(answer_of(read)); });

@@ -61,11 +61,11 @@ class Forwarded {
 
   /// What is wrong with it; empty where nothing is.
   std::string read() {
-    const gateway::Address peer = peer_of(request_.peer);
-    if (!clients_.trusted.contains(peer)) {
-      return gateway::print(peer) + " is not among the trusted_proxies of this domain";
+    const std::optional<gateway::Address> peer = peer_of(request_.peer);
+    if (!peer || !clients_.trusted.contains(*peer)) {
+      return std::string(request_.peer) + " is not among the trusted_proxies of this domain";
     }
-    read_client(peer);
+    read_client(*peer);
     return read_request();
   }
 
@@ -79,12 +79,13 @@ class Forwarded {
   }
 
  private:
-  /// Who comes by a Unix socket is of this machine.
-  static gateway::Address peer_of(std::string_view peer) {
+  /// Of 1.2.3.4:567, [::1]:567, [fe80::1%eth0]:567. Who comes by a Unix socket is of this machine.
+  static std::optional<gateway::Address> peer_of(std::string_view peer) {
+    if (peer.starts_with("unix:")) return gateway::Address::v4({127, 0, 0, 1});
     std::string_view host = peer.substr(0, peer.rfind(':'));
     if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);
-    const auto address = gateway::parse_address(host);
-    return address ? *address : gateway::Address::v4({127, 0, 0, 1});
+    const auto address = gateway::parse_address(host.substr(0, host.find('%')));
+    return address ? std::optional(*address) : std::nullopt;
   }
 
   void read_client(const gateway::Address& peer) {

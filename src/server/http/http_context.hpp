@@ -40,7 +40,7 @@ class LaterAnswer {
   HttpLater later_;
 };
 
-/// Why the store gave nothing back: see ask_to_give_back().
+/// Why the store does not say what was given back: see ask_to_give_back().
 void write_trouble(WorkerContext& worker, const redis::Trouble& trouble, const HttpLater& reply);
 
 inline LaterAnswer later_for(HttpContext& context, HttpReply& reply) {

@@ -8,6 +8,7 @@ import signal
 import socket
 import struct
 import tempfile
+import time
 import unittest
 
 from weir_process import Weir, read_to_end
@@ -108,6 +109,12 @@ class WithoutMemory(unittest.TestCase):
         self.assertGreater(met, 5)
         self.assertGreater(self.server.metric("weir_commands_total"), 0)
         self.starve(1, LASTING)
+        self.server.process.send_signal(signal.SIGTERM)
+        self.assertEqual(self.server.stop(), 0)
+
+    def test_the_end_comes_however_long_the_want_lasts(self):
+        self.starve(1, LASTING)
+        time.sleep(2.5)  # some of what the server does each second finds no memory
         self.server.process.send_signal(signal.SIGTERM)
         self.assertEqual(self.server.stop(), 0)
 

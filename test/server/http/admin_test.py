@@ -156,7 +156,7 @@ class WhoMay(Admin):
         self.post("/v1/admin/reset", {"key": "wilma", "limit": "5/1m"})
         self.get("/v1/admin/rules")
         self.weir.stop()
-        self.assertEqual(self.weir.errors.count("changed by an operator"), 1)
+        self.assertEqual(self.weir.errors.count("asked by an operator"), 1)
         self.assertIn("path=/v1/admin/reset", self.weir.errors)
         self.assertNotIn("wilma", self.weir.errors)
         self.assertNotIn(TOKEN, self.weir.errors)
