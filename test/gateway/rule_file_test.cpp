@@ -127,6 +127,8 @@ TEST(RuleFile, OnlyLimitsThatGrantAheadHaveALease) {
   EXPECT_EQ(fault("limit: 5/s, lease: 5, overrides: {a: unlimited, b: blocked, c: 9/s}"), "");
   EXPECT_EQ(fault("limit: leaky-bucket 5/s queue 3, lease: 1"),
             "lease: leaky-bucket 5/1s queue 3" + expected);
+  EXPECT_EQ(fault("limit: 5/s, shadow: true, lease: 5"),
+            "lease: a rule in shadow or quota mode refuses nobody by itself; expected none");
   EXPECT_EQ(fault("limit: 5/s block 1m, lease: 5"), "lease: 5/1s block 1m" + expected);
   EXPECT_EQ(fault("limit: 5/s, lease: 5, overrides: {c: concurrency 9/1m}"),
             "lease: concurrency 9/1m" + expected);

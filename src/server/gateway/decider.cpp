@@ -208,7 +208,7 @@ Cost Decider::Gathering::leasable(std::size_t call) const {
   }
   if (!limits) return 1;
   for (const Judged& judged : answer.judged) {
-    if (judged.call != call) continue;
+    if (judged.call != call || judged.rule->shadow) continue;
     if (judged.decision && judged.cost * (calls - 1) > judged.decision->remaining / 2) return 1;
   }
   return calls;
@@ -261,7 +261,9 @@ void Decider::Gathering::lease(const GateAnswer& ahead, std::span<const GateLeas
       if (judged.call != lease.call) continue;
       const Judged& added = *more++;
       if (!taken) continue;
-      if (added.decision) lease.valid_until = std::min(lease.valid_until, added.decision->reset_at);
+      if (added.decision && !added.rule->shadow) {
+        lease.valid_until = std::min(lease.valid_until, added.decision->reset_at);
+      }
       if (!judged.decision) continue;
       judged.decision->remaining =
           added.decision ? added.decision->remaining : judged.decision->remaining - added.cost;

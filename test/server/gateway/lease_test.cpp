@@ -115,6 +115,35 @@ rules:
   EXPECT_EQ(answer.judged.at(1).decision->remaining, 99 - 5);
 }
 
+TEST(Lease, OfOneStateIsGivenOnce) {
+  Gate gate("rules: [{name: r, limit: fixed-window 22/365d, lease: 11}]");
+  const GateAnswer answer =
+      *gate.ask({.calls = {{.descriptor = a}, {.descriptor = b}}, .leasing = leases});
+  ASSERT_EQ(answer.leases.size(), 1U);
+  EXPECT_EQ(left(gate, a), 10) << "half is left for those who ask";
+}
+
+TEST(Lease, GoesByRulesThatRefuse) {
+  Gate gate(R"(
+rules:
+  - {name: r, key: "{descriptor.a}", limit: fixed-window 100/365d, lease: 10}
+  - {name: s, limit: fixed-window 3/365d, shadow: true}
+)");
+  const GateAnswer answer = *gate.ask({.calls = {{.descriptor = a}}, .leasing = leases});
+  ASSERT_EQ(answer.leases.size(), 1U) << "what is tried in shadow changes nothing";
+  EXPECT_EQ(answer.leases[0].calls, 10);
+  ASSERT_TRUE(gate.reload("rules: [{name: s, limit: fixed-window 9/365d, shadow: true}]"));
+  EXPECT_TRUE(gate.ask({.calls = {{.descriptor = a}}, .leasing = leases})->leases.empty());
+}
+
+TEST(Lease, IsTriedByCandidatesToo) {
+  Gate gate(
+      "rules: [{name: r, limit: fixed-window 100/365d, lease: 10, "
+      "candidates: [fixed-window 9/365d]}]");
+  gate.ask({.calls = {{.descriptor = a}}, .leasing = leases});
+  EXPECT_EQ(gate.counts("r").candidates[0].refused.value(), 1U) << "ten are more than nine";
+}
+
 TEST(Lease, IsNotGivenWhereARuleWasReplaced) {
   Gate gate(R"(
 rules:

@@ -13,7 +13,7 @@ import unittest
 import urllib.parse
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "../clients"))
-from store_test import Redis  # noqa: E402
+from redis_server import Redis  # noqa: E402
 from weir_process import BINARY, Weir, read_to_end  # noqa: E402
 
 RULES = """
@@ -371,6 +371,26 @@ class Override(Admin):
         self.rules.write_text(RULES)
         self.post("/v1/admin/reload")
         self.assertEqual(self.quota(), "2/1h")
+
+    def test_is_known_on_where_a_reload_fails(self):
+        self.set("blocked")
+        self.rules.write_text(RULES.replace("name: login", "name: other"))
+        bad = self.rules.with_name("envoy.yaml")  # in order, but for the names of its states
+        bad.write_text("{domain: z, descriptors: [{key: " + "k" * 3000 +
+                       ", rate_limit: {unit: day, requests_per_unit: 1}}]}")
+        self.post("/v1/admin/reload", status=422)
+        self.assertEqual(self.quota(), "blocked")
+        self.assertEqual(self.listed(), [{**self.OF, "limit": "blocked"}])
+        bad.unlink()
+        self.rules.write_text(RULES)
+        self.set(None)
+        self.assertEqual(self.quota(), "2/1h")
+
+    def test_tells_no_instants_of_what_is_blocked(self):
+        self.set("blocked")
+        standing = self.standing("login", uri="/login", user="alice")
+        self.assertEqual((standing["refuses"], standing["verdict"]), (True, "impossible"))
+        self.assertNotIn("reset_after_us", standing)
 
     def test_ends_when_its_time_is_over(self):
         self.set("blocked", **{"for": "1s"})
