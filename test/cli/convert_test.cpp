@@ -65,11 +65,13 @@ TEST(ConvertEnvoy, DecidesByTheSameLimitsAsTheFileItself) {
 }
 
 TEST(ConvertEnvoy, TellsWhatCannotBeSaid) {
-  const auto made = converted("envoy-ratelimit",
-                              "domain: a b\ndescriptors:\n- key: k\n  quota_mode: true\n"
-                              "  metadata: {a: b}\n"
-                              "  rate_limit: {unit: second, requests_per_unit: 1, lease: 7}\n"
-                              "- key: '{'\n  rate_limit: {unit: day, requests_per_unit: 1}\n");
+  const auto made =
+      converted("envoy-ratelimit",
+                "domain: a b\ndescriptors:\n- key: k\n  quota_mode: true\n"
+                "  metadata: {a: b}\n"
+                "  rate_limit: {unit: second, requests_per_unit: 1}\n"
+                "- key: '{'\n  rate_limit: {unit: day, requests_per_unit: 1}\n"
+                "- {key: l, rate_limit: {unit: day, requests_per_unit: 1, lease: 7}}");
   EXPECT_EQ(made.output.code, ExitCode::refused);
   EXPECT_THAT(made.text, HasSubstr("# not converted: line 3: quota_mode\n"));
   EXPECT_THAT(made.text, HasSubstr("# not converted: line 7: braces in the key {\n"));
