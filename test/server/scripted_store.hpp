@@ -101,4 +101,11 @@ class ScriptedStore final : public redis::Store {
   bool answers_at_once_ = false;
 };
 
+/// A store that nobody reaches.
+struct GoneStore final : redis::Store {
+  void ask(const redis::StoreCall&, Then then) override {
+    then({.outcome = redis::CallOutcome::not_sent, .text = "gone"});
+  }
+};
+
 }  // namespace weir::test

@@ -43,13 +43,13 @@ OverrideReport RulesInForce::override_key(OverrideWish&& wish) {
   LaidOverrides overrides = keeper_.overrides();
   std::optional<Instant> until;
   if (wish.lasting) until = of_.service.clock.now() + *wish.lasting;
-  if (!wish.quota) {
+  const bool sets = wish.quota.has_value();
+  if (!sets) {
     if (!overrides.remove(wish.of)) return {.error = "no override was set for this key"};
   } else if (!overrides.set({wish.of, *std::move(wish.quota), until})) {
     return {.error = "there are " + std::to_string(LaidOverrides::most) +
                      " overrides already; remove one, or write them into the rule file"};
   }
-  const bool sets = wish.quota.has_value();
   if (auto error = lay(std::move(overrides))) return {.error = error->message};
   // The files may have been read again since somebody looked for the rule.
   if (sets && !keeper_.overrides().has(wish.of)) return {.error = "the rule is gone meanwhile"};

@@ -1,6 +1,8 @@
 """A redis-server as a child process, for tests in Python."""
 
+import os
 import shutil
+import signal
 import socket
 import subprocess
 import tempfile
@@ -33,6 +35,8 @@ class Redis:
 
     def signal(self, number):
         self.process.send_signal(number)
+        if number == signal.SIGSTOP:
+            os.waitpid(self.process.pid, os.WUNTRACED)  # until all its threads have stopped
 
     def kill(self):
         self.process.kill()

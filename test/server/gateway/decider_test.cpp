@@ -4,6 +4,7 @@
 
 #include "server/gateway/rule_metrics.hpp"
 #include "test/server/gateway/gate.hpp"
+#include "test/server/scripted_store.hpp"
 
 namespace weir::test {
 namespace {
@@ -264,13 +265,6 @@ TEST(Decider, ABadFileChangesNothing) {
   EXPECT_FALSE(gate.lets("ann"));
 }
 
-/// A store that never answers.
-struct Gone final : redis::Store {
-  void ask(const redis::StoreCall&, Then then) override {
-    then({.outcome = redis::CallOutcome::not_sent, .text = "gone"});
-  }
-};
-
 TEST(Decider, ARuleSaysWhatHoldsWhileTheStoreIsGone) {
   Gate gate(R"(
 rules:
@@ -278,7 +272,7 @@ rules:
   - {name: closed, match: {descriptor: {to: closed}}, limit: 9/s, without_store: closed}
   - {name: share, match: {descriptor: {to: share}}, limit: fixed-window 2/365d}
 )");
-  Gone store;
+  GoneStore store;
   redis::RemoteTable table(store, {});
   gate.service.store = &table;
   const auto ask = [&](std::string_view to) {

@@ -157,16 +157,9 @@ rules:
   EXPECT_TRUE(answer.leases.empty()) << "asked without b, a counts for all";
 }
 
-/// A store that never answers.
-struct Gone final : redis::Store {
-  void ask(const redis::StoreCall&, Then then) override {
-    then({.outcome = redis::CallOutcome::not_sent, .text = "gone"});
-  }
-};
-
 TEST(Lease, IsNotGivenWithoutTheStore) {
   Gate gate(ten_of_a);
-  Gone store;
+  GoneStore store;
   redis::RemoteTable table(store, {});
   gate.service.store = &table;
   const GateAnswer answer = *gate.ask({.calls = {{.descriptor = a}}, .leasing = leases});
@@ -212,6 +205,23 @@ TEST_F(LeaseOverAStore, IsNotToldWhereNobodyKnowsWhetherItWasTaken) {
   EXPECT_TRUE(answer_->allowed) << "the request at hand has its unit";
   EXPECT_TRUE(answer_->leases.empty());
   EXPECT_EQ(answer_->judged.at(0).decision->remaining, 4);
+}
+
+TEST(JointLeaseOverAStore, IsNotGivenWhereNobodyKnowsWhatIsLeft) {
+  Gate gate(R"(
+rules:
+  - {name: r, key: "{descriptor.a}", limit: 5/1m, lease: 2}
+  - {name: s, limit: 5/1h, lease: 2}
+)");
+  ScriptedStore store;
+  redis::RemoteTable table(store, {});
+  gate.service.store = &table;
+  store.answer_at_once();
+  const auto answer = gate.ask({.calls = {{.descriptor = a}}, .leasing = leases});
+  ASSERT_TRUE(answer);
+  EXPECT_TRUE(answer->allowed);
+  EXPECT_TRUE(answer->leases.empty());
+  EXPECT_EQ(store.calls(), 1U) << "both together, and nothing ahead";
 }
 
 }  // namespace

@@ -15,7 +15,7 @@ namespace weir::test {
 /// Keeps what is posted until the test runs it.
 class HeldCarrier final : public server::Carrier {
  public:
-  HeldCarrier() : Carrier("192.0.2.1:4711") {}
+  explicit HeldCarrier(std::string peer) : Carrier(std::move(peer)) {}
 
   void post(std::function<void()> action) override { posted_.push_back(std::move(action)); }
   void resume() override { ++resumed; }
@@ -29,8 +29,8 @@ class HeldCarrier final : public server::Carrier {
 /// What one server says to one client; a new dialogue for each.
 class HttpClient {
  public:
-  explicit HttpClient(server::HttpFront& front)
-      : carrier_(std::make_shared<HeldCarrier>()), dialogue_(front, carrier_) {}
+  explicit HttpClient(server::HttpFront& front, std::string peer = "192.0.2.1:4711")
+      : carrier_(std::make_shared<HeldCarrier>(std::move(peer))), dialogue_(front, carrier_) {}
 
   /// Sends; the answers so far.
   std::string ask(std::string_view bytes) {

@@ -266,16 +266,21 @@ class Recipe:
         def statuses(path):
             return [self.ask(path).status for _ in range(5)]
 
+        def weir_itself(query):
+            return self.ask("/v1/forward" + query, port=self.weir.ports["http"],
+                            X_Forwarded_Uri="/closed")
+
         for path in ("/open", "/closed"):
             self.assertEqual(statuses(path), [200] * 4 + [429], path)
         store.kill()
+        # A refusal of the store's is remembered for up to a second.
+        self.weir.eventually(lambda: weir_itself("").status == 503)
         self.weir.eventually(lambda: self.ask("/open").status == 200)
         self.assertEqual(statuses("/open"), [200] * 5)
         self.assertEqual(statuses("/closed"), [self.nobody_could_count] * 5)
         self.assertGreaterEqual(int(self.ask("/closed").fields["Retry-After"]), 1)
         for query, status in (("", 503), ("?deny=403", 403), ("?deny=429", 429)):
-            answer = self.ask("/v1/forward" + query, port=self.weir.ports["http"],
-                              X_Forwarded_Uri="/closed")
+            answer = weir_itself(query)
             self.assertEqual(answer.status, status)
             self.assertEqual(json.loads(answer.body)["status"], 429 if query else 503)
         # Of two members this one has half.
@@ -302,6 +307,7 @@ class Recipe:
     def test_it_fails_open_while_weir_hangs_and_limits_again_after(self):
         self.spend_login()
         self.weir.process.send_signal(signal.SIGSTOP)
+        os.waitpid(self.weir.process.pid, os.WUNTRACED)  # it may answer until it has stopped
         try:
             began = time.monotonic()
             self.assertEqual(self.ask("/login", "POST").status, 200, self.said())
@@ -354,7 +360,9 @@ class EnvoyProxy(FromAWheel):
     folder = "envoy"
 
     def command(self):
-        return [self.binary, "-c", self.config, "--disable-hot-restart", "-l", "warn"]
+        # A worker for each core would hold a connection to weir each.
+        return [self.binary, "-c", self.config, "--disable-hot-restart", "-l", "warn",
+                "--concurrency", "2"]
 
 
 class Envoy(EnvoyProxy, unittest.TestCase):
