@@ -43,6 +43,7 @@ class Json {
   }
 
   void append_value(std::int64_t value) { text_ += std::to_string(value); }
+  void append_value(std::uint64_t value) { text_ += std::to_string(value); }
   /// Whole numbers and others alike, as short as they can be. Requires a finite one.
   void append_value(double value) {
     std::array<char, 32> text;

@@ -2,24 +2,18 @@
 
 #include <algorithm>
 #include <boost/asio/steady_timer.hpp>
-#include <limits>
 #include <span>
 #include <utility>
 
 #include "gateway/hit_shares.hpp"
 #include "server/asking.hpp"
+#include "server/gateway/gathering.hpp"
 
 namespace weir::server {
 namespace {
 
 using gateway::EdgeRule;
-using gateway::Match;
 using gateway::Quota;
-
-bool by_store(redis::Source source) {
-  return source == redis::Source::store || source == redis::Source::cache ||
-         source == redis::Source::lease;
-}
 
 /// The rule's own word on a store that does not answer goes before the server's.
 redis::Source without_store(const EdgeRule& rule, Decision& decision, redis::Source source) {
@@ -35,245 +29,13 @@ redis::Source without_store(const EdgeRule& rule, Decision& decision, redis::Sou
   return source;
 }
 
-/// When what refuses would let through; who lets through comes before all of them.
-Instant refused_until(const Judged& judged) {
-  if (!judged.refuses) return Instant::min();
-  return judged.decision && judged.decision->verdict != Verdict::impossible
-             ? judged.decision->ready_at
-             : never;
-}
-
-Cost left(const Judged& judged) {
-  return judged.decision ? judged.decision->remaining : std::numeric_limits<Cost>::max();
-}
-
 void settle(Judged& judged, Decision decision, redis::Source source) {
   judged.source = without_store(*judged.rule, decision, source);
   judged.refuses = !taken(decision.verdict);
   judged.decision = decision;
 }
 
-void refuse_for_good(Judged& judged) {
-  judged.refuses = true;
-  judged.decision = Decision{.verdict = Verdict::impossible};
-}
-
 }  // namespace
-
-std::optional<Instant> GateAnswer::retry_at() const {
-  if (allowed || !binding) return {};
-  return refused_until(judged[*binding]);
-}
-
-/// One ask, while its answers come in.
-struct Decider::Gathering {
-  GateAnswer answer{};
-  std::vector<Judged> tried{};  ///< candidates, which change no answer
-  Then then{};
-  std::vector<Judged*> jointly{};  ///< taken all or none
-  std::vector<Judged*> alone{};
-  Span patience{0};
-  bool of_envoy = false;
-  GateAsk::Verb verb = GateAsk::Verb::take;
-  GateAsk::Leasing leasing = GateAsk::Leasing::never;
-  bool for_lease = false;  ///< where it is refused, nobody is
-  bool too_many = false;   ///< rules that would have to be taken together
-  std::size_t awaited = 0;
-
-  void gather(const GateAsk& ask);
-  std::vector<Claim> claims() const;
-  void try_candidates(const Judged& judged);
-  void sort_out();
-  void conclude();
-  Cost leasable(std::size_t call) const;
-  bool shares_a_state(const Gathering& of, std::size_t call) const;
-  std::vector<GateLease> ask_ahead(Gathering& ahead) const;
-  void lease(const GateAnswer& ahead, std::span<const GateLease> wanted);
-  /// Whether a state was charged for it: not where another refused what is taken all or none.
-  bool took(const GateAnswer& by, const Judged& judged) const {
-    return !judged.refuses && (of_envoy || by.allowed) && by_store(judged.source);
-  }
-};
-
-/// All rules that the calls meet, but those that others of them replace.
-void Decider::Gathering::gather(const GateAsk& ask) {
-  of_envoy = ask.rules->domain().of_envoy;
-  verb = ask.verb;
-  std::vector<Match> matches;
-  std::vector<std::size_t> call_of;
-  for (std::size_t at = 0; at < ask.calls.size(); ++at) {
-    ask.rules->match(ask.calls[at], matches);
-    call_of.resize(matches.size(), at);
-  }
-  const std::vector<bool> replaced = gateway::replaced(matches);
-  // A descriptor may be asked without the one that replaces some of its rules.
-  const bool all_count = std::ranges::find(replaced, true) == replaced.end();
-  if (all_count) leasing = ask.leasing;
-  Span hold = gateway::longest_hold;
-  for (std::size_t at = 0; at < matches.size(); ++at) {
-    if (replaced[at]) continue;
-    Match& match = matches[at];
-    Judged& judged = answer.judged.emplace_back();
-    judged.call = call_of[at];
-    judged.rule = match.rule;
-    judged.quota = match.quota;
-    judged.key = std::move(match.key);
-    judged.cost = match.rule->cost * ask.hits[judged.call];
-    if (match.refused || match.quota->kind == Quota::Kind::blocked) refuse_for_good(judged);
-    if (!match.rule->shadow) hold = std::min(hold, match.rule->hold);
-    try_candidates(judged);
-  }
-  if (ask.waiting == GateAsk::Waiting::as_rules_say) patience = hold;
-  sort_out();
-}
-
-void Decider::Gathering::try_candidates(const Judged& judged) {
-  if (verb == GateAsk::Verb::peek) return;
-  for (const Quota& candidate : judged.rule->candidates) {
-    if (candidate.kind != Quota::Kind::limited) continue;
-    Judged& added = tried.emplace_back(judged);
-    added.quota = &candidate;
-    added.refuses = false;
-  }
-}
-
-/// What is asked, and how. Whoever is refused already takes nothing of what is taken together.
-void Decider::Gathering::sort_out() {
-  for (Judged& judged : answer.judged) {
-    if (judged.refuses || judged.quota->kind != Quota::Kind::limited) continue;
-    const bool by_itself = of_envoy || judged.rule->shadow || verb == GateAsk::Verb::peek;
-    (by_itself ? alone : jointly).push_back(&judged);
-  }
-  for (Judged& judged : tried) alone.push_back(&judged);
-  // A call that meets more than can be taken together is not let through unlimited.
-  too_many = jointly.size() > Table::most_claims;
-  if (too_many) refuse_for_good(*jointly.back());
-  const auto refuses = [](const Judged& judged) { return judged.refuses && !judged.rule->shadow; };
-  if (!of_envoy && std::ranges::any_of(answer.judged, refuses)) jointly.clear();
-}
-
-/// Of what is taken together.
-std::vector<Claim> Decider::Gathering::claims() const {
-  std::vector<Claim> claims;
-  claims.reserve(jointly.size());
-  for (const Judged* judged : jointly) {
-    claims.push_back({{judged->quota->states, judged->key}, judged->cost});
-  }
-  return claims;
-}
-
-/// Whether the calls are let through, and what that is owed to.
-void Decider::Gathering::conclude() {
-  std::size_t quotas = 0;
-  std::size_t quotas_over = 0;
-  for (std::size_t at = 0; at < answer.judged.size(); ++at) {
-    const Judged& judged = answer.judged[at];
-    if (judged.rule->shadow) continue;
-    if (judged.rule->quota_mode) {
-      ++quotas;
-      if (judged.refuses) ++quotas_over;
-    } else if (judged.refuses) {
-      answer.allowed = false;
-    }
-    if (!judged.decision) continue;
-    if (!answer.binding) {
-      answer.binding = at;
-      continue;
-    }
-    const Judged& binding = answer.judged[*answer.binding];
-    const Instant until = refused_until(judged);
-    const Instant binding_until = refused_until(binding);
-    if (until > binding_until || (until == binding_until && left(judged) < left(binding))) {
-      answer.binding = at;
-    }
-  }
-  if (quotas > 0 && quotas_over == quotas) answer.allowed = false;
-}
-
-/// How many calls like this one may be taken at once, itself among them. Never more than half of
-/// what is left goes ahead: the last units are for those who ask.
-Cost Decider::Gathering::leasable(std::size_t call) const {
-  Cost calls = gateway::largest_lease;
-  bool limits = false;
-  for (const Judged& judged : answer.judged) {
-    // Who refuses nobody holds nobody to a lease.
-    if (judged.call != call || judged.rule->shadow) continue;
-    limits = true;
-    // Whoever sets an override in a running server may give a key a limit that has no lease.
-    const bool may = judged.quota->kind == Quota::Kind::limited &&
-                     judged.quota->limit->leasable() && judged.cost > 0 &&
-                     !judged.rule->quota_mode && judged.decision &&
-                     judged.cost == judged.rule->cost && took(answer, judged);
-    calls = std::min(calls, may ? judged.rule->lease : 1);
-  }
-  if (!limits) return 1;
-  for (const Judged& judged : answer.judged) {
-    if (judged.call != call || judged.rule->shadow) continue;
-    if (judged.decision && judged.cost * (calls - 1) > judged.decision->remaining / 2) return 1;
-  }
-  return calls;
-}
-
-/// Whether a call meets a state that one of these is charged for already.
-bool Decider::Gathering::shares_a_state(const Gathering& of, std::size_t call) const {
-  return std::ranges::any_of(of.answer.judged, [&](const Judged& one) {
-    return one.call == call && std::ranges::any_of(answer.judged, [&](const Judged& other) {
-             return one.quota->states == other.quota->states && one.key == other.key;
-           });
-  });
-}
-
-/// What is to be taken for calls that may come; `ahead` is without any as yet.
-std::vector<GateLease> Decider::Gathering::ask_ahead(Gathering& ahead) const {
-  std::vector<GateLease> wanted;
-  ahead.of_envoy = of_envoy;
-  ahead.for_lease = true;
-  ahead.answer.generation = answer.generation;
-  ahead.answer.decided_at = answer.decided_at;
-  std::optional<std::size_t> call;
-  Cost calls = 1;
-  for (const Judged& judged : answer.judged) {  // in the order of their calls
-    if (call != judged.call) {
-      call = judged.call;
-      calls = ahead.shares_a_state(*this, *call) ? 1 : leasable(*call);
-      if (calls > 1) wanted.push_back({*call, calls, {}});
-    }
-    if (calls == 1) continue;
-    Judged& more = ahead.answer.judged.emplace_back(judged);
-    more.cost *= calls - 1;
-    more.decision.reset();
-    ahead.try_candidates(more);
-  }
-  ahead.sort_out();
-  return wanted;
-}
-
-/// Tells of those calls that were taken. Once a limit is whole again nothing of it is on lease.
-void Decider::Gathering::lease(const GateAnswer& ahead, std::span<const GateLease> wanted) {
-  auto more = ahead.judged.begin();
-  for (GateLease lease : wanted) {
-    lease.valid_until = ahead.decided_at + longest_lease;
-    const auto end = std::find_if(more, ahead.judged.end(),
-                                  [&](const Judged& judged) { return judged.call != lease.call; });
-    const bool taken = std::all_of(
-        more, end, [&](const Judged& each) { return each.rule->shadow || took(ahead, each); });
-    for (Judged& judged : answer.judged) {
-      if (judged.call != lease.call) continue;
-      const Judged& added = *more++;
-      if (!taken) continue;
-      if (added.decision && !added.rule->shadow) {
-        lease.valid_until = std::min(lease.valid_until, added.decision->reset_at);
-      }
-      if (!judged.decision) continue;
-      judged.decision->remaining =
-          added.decision ? added.decision->remaining : judged.decision->remaining - added.cost;
-      if (added.decision) judged.decision->reset_at = added.decision->reset_at;
-    }
-    if (taken) answer.leases.push_back(lease);
-  }
-  answer.binding.reset();
-  conclude();
-}
 
 void Decider::renew(std::shared_ptr<const Generation> generation, std::size_t identities) {
   generation_ = std::move(generation);
@@ -383,8 +145,8 @@ void Decider::ask_there(const std::shared_ptr<Gathering>& gathering) {
 }
 
 void Decider::conclude(Gathering& gathering) {
-  gathering.conclude();
   GateAnswer& answer = gathering.answer;
+  answer.conclude();
   Instant until = answer.decided_at;
   for (const Judged& judged : answer.judged) {
     if (judged.decision && judged.decision->verdict == Verdict::deferred) {

@@ -5,66 +5,15 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <optional>
-#include <span>
-#include <string>
 #include <string_view>
-#include <vector>
 
 #include "server/connection.hpp"
-#include "server/gateway/generation.hpp"
+#include "server/gateway/gate_answer.hpp"
 #include "server/gateway/rule_counts.hpp"
 
 namespace weir::server {
 
-/// What is asked: calls that are let through together or not at all. A proxy's request is one call;
-/// of RateLimitService each descriptor is one.
-struct GateAsk {
-  enum class Verb : std::uint8_t { take, peek };
-  enum class Waiting : std::uint8_t { never, as_rules_say };
-  enum class Leasing : std::uint8_t { never, as_rules_say };
-
-  const gateway::RuleIndex* rules;  ///< of the generation in force
-  std::span<const gateway::Call> calls;
-  /// One for each call; what a rule takes for it is so many times the rule's cost.
-  std::span<const Cost> hits;
-  Verb verb = Verb::take;
-  Waiting waiting = Waiting::never;
-  Leasing leasing = Leasing::never;
-};
-
-/// A rule that a call met.
-struct Judged {
-  std::size_t call = 0;
-  const gateway::EdgeRule* rule = nullptr;
-  const gateway::Quota* quota = nullptr;
-  std::string key{};
-  Cost cost = 0;
-  /// None for what has no limit, and where rules that were taken together in a store leave it
-  /// untold.
-  std::optional<Decision> decision{};
-  redis::Source source = redis::Source::store;
-  bool refuses = false;
-};
-
-/// Calls like one that was asked, that whoever asked may let through without asking again.
-struct GateLease {
-  std::size_t call;
-  Cost calls;  ///< with the one that was asked
-  Instant valid_until;
-};
-
-struct GateAnswer {
-  std::shared_ptr<const Generation> generation;
-  Instant decided_at{};
-  bool allowed = true;
-  std::vector<Judged> judged{};          ///< in the order of the calls; without candidates
-  std::optional<std::size_t> binding{};  ///< of judged: what refuses longest, else has least left
-  std::vector<GateLease> leases{};
-
-  /// When the same would be allowed; never where it never would, none where it is.
-  std::optional<Instant> retry_at() const;
-};
+struct Gathering;
 
 /// Finds the rules of a call, asks the table or the store, keeps back what was deferred, counts.
 /// One for each worker.
@@ -79,7 +28,6 @@ class Decider {
   using Then = std::function<void(GateAnswer&&)>;
 
   static constexpr std::size_t most_held = 10'000;
-  static constexpr Span longest_lease = std::chrono::seconds(1);
 
   Decider(WorkerContext& worker, boost::asio::io_context& loop) : worker_(worker), loop_(loop) {}
   Decider(const Decider&) = delete;
@@ -96,7 +44,6 @@ class Decider {
   const RuleCounts& counts() const noexcept { return counts_; }
 
  private:
-  struct Gathering;
   void note_too_many(std::string_view domain);
   void run(Gathering&& gathering);
   void ask_here(Gathering& gathering);

@@ -210,6 +210,11 @@ Expected<std::string_view, JsonError> JsonPlace::text() const {
   return std::string_view(text->data(), text->size());
 }
 
+Expected<std::string_view, JsonError> JsonPlace::text_of(std::string_view name) const {
+  const auto its = member(name);
+  return its ? its->text() : std::string_view{};
+}
+
 Expected<std::int64_t, JsonError> JsonPlace::whole_number(JsonRange range) const {
   const std::int64_t* number = value_->if_int64();
   if (number && *number >= range.least && *number <= range.most) return *number;

@@ -66,6 +66,8 @@ class JsonPlace {
   JsonPlace element(std::size_t index) const;
 
   Expected<std::string_view, JsonError> text() const;
+  /// Of a member of an object; empty where there is none.
+  Expected<std::string_view, JsonError> text_of(std::string_view name) const;
   Expected<std::int64_t, JsonError> whole_number(JsonRange range) const;
   Expected<bool, JsonError> truth() const;
   bool is_null() const noexcept { return value_->is_null(); }
