@@ -380,8 +380,8 @@ struct Server::State final : Control {
     service.log.write(LogKind::draining, {{"connections", static_cast<std::int64_t>(open())}});
     supervisor.stopping();
     for (const Door& door : doors) door.listener->close();
+    tell_health(grpc::Health::Serving::not_serving);  // Before the watches end.
     for (const auto& worker : workers) worker->drain();
-    tell_health(grpc::Health::Serving::not_serving);
     await_the_last();
   }
 

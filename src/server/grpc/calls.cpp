@@ -356,6 +356,13 @@ void Calls::drain() {
     Call& call = *calls_[at];
     if (!call.conversation || call.finished) continue;
     call.conversation->drain(reply(call));
+  }
+}
+
+void Calls::end_conversations() {
+  for (std::size_t at = 0; at < calls_.size(); ++at) {
+    const Call& call = *calls_[at];
+    if (!call.conversation || call.finished) continue;
     finish(call.stream, {Code::unavailable, "the server ends"});
   }
 }

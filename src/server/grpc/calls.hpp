@@ -76,8 +76,12 @@ class Calls final : public Answering {
   /// does not end what it has begun, or lets nothing out.
   std::optional<Http2Limit> tick(std::uint64_t second);
 
-  /// Has conversations say their last; what is unary is still answered.
+  /// Has conversations say their last. Clients on gRPC's C core drop a message that comes together
+  /// with the end of its call: so that comes later.
   void drain();
+
+  /// What is unary is still answered.
+  void end_conversations();
 
   bool empty() const noexcept { return calls_.empty(); }
   std::size_t size() const noexcept { return calls_.size(); }

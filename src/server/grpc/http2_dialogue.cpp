@@ -230,6 +230,7 @@ void Http2Dialogue::hear_end() {
 
 void Http2Dialogue::turn_away() {
   turned_away_ = true;
+  calls_.end_conversations();
   nghttp2_submit_goaway(session_.get(), NGHTTP2_FLAG_NONE,
                         nghttp2_session_get_last_proc_stream_id(session_.get()), NGHTTP2_NO_ERROR,
                         nullptr, 0);

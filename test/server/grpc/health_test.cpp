@@ -94,6 +94,24 @@ TEST_F(GrpcHealth, IsToldALastTimeWhenTheServerEnds) {
   EXPECT_TRUE(dialogue->ended());
 }
 
+TEST_F(GrpcHealth, IsToldBeforeTheWatchEnds) {
+  const std::int32_t stream = client->call(call_header(watch), of(""));
+  converse(*client, *dialogue);
+  health.set("", Health::Serving::not_serving);
+  dialogue->drain();
+  // Begun before its client has heard of the end.
+  const std::int32_t meanwhile = client->call(call_header(watch), of(""));
+  dialogue->receive(client->said());
+  client->hear(written(*dialogue));
+  EXPECT_THAT(told(client->heard(stream)),
+              ElementsAre(HealthCheckResponse::SERVING, HealthCheckResponse::NOT_SERVING));
+  EXPECT_FALSE(client->heard(stream).ended);
+  converse(*client, *dialogue);
+  EXPECT_EQ(client->heard(stream).code(), 14);
+  EXPECT_EQ(client->heard(meanwhile).code(), 14);
+  EXPECT_TRUE(dialogue->ended());
+}
+
 TEST_F(GrpcHealth, IsWatchedByOneMessage) {
   EXPECT_EQ(ask(call_header(watch), of("") + of("")).code(), 13);
   EXPECT_EQ(ask(call_header(watch), "").code(), 13);

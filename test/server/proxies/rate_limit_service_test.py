@@ -3,12 +3,15 @@
 The files of envoyproxy/ratelimit, and what its own integration test asks of them.
 """
 
+import contextlib
 import itertools
 import pathlib
+import queue
 import shutil
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import unittest
 
@@ -24,10 +27,14 @@ except ImportError as absent:
 from weir_process import Weir  # noqa: E402
 
 RLS = "/envoy.service.ratelimit.v3.RateLimitService/ShouldRateLimit"
+WATCH = "/grpc.health.v1.Health/Watch"
 MESSAGES = messages_of(sys.argv.pop(1))
 Request = MESSAGES["envoy.service.ratelimit.v3.RateLimitRequest"]
 Response = MESSAGES["envoy.service.ratelimit.v3.RateLimitResponse"]
+HealthRequest = MESSAGES["grpc.health.v1.HealthCheckRequest"]
+HealthResponse = MESSAGES["grpc.health.v1.HealthCheckResponse"]
 OK, OVER = 1, 2
+SERVING, NOT_SERVING = 1, 2
 SECOND = 1
 
 BASIC = """
@@ -64,9 +71,9 @@ class Service(unittest.TestCase):
             (pathlib.Path(folder.name) / f"{name}.yaml").write_text(text)
         self.weir = Weir("--rules", folder.name)
         self.addCleanup(self.weir.stop)
-        channel = grpc.insecure_channel(f"127.0.0.1:{self.weir.ports['grpc']}")
-        self.addCleanup(channel.close)
-        call = channel.unary_unary(RLS, request_serializer=Request.SerializeToString,
+        self.channel = grpc.insecure_channel(f"127.0.0.1:{self.weir.ports['grpc']}")
+        self.addCleanup(self.channel.close)
+        call = self.channel.unary_unary(RLS, request_serializer=Request.SerializeToString,
                                    response_deserializer=Response.FromString)
         self.ask = lambda *asked: call(request_of(*asked), timeout=10)
 
@@ -134,6 +141,25 @@ class Service(unittest.TestCase):
         self.assertEqual(framed[:5], b"\0" + (len(framed) - 5).to_bytes(4, "big"))
         answer = Response.FromString(framed[5:])
         self.assertEqual((answer.overall_code, answer.statuses[0].limit_remaining), (OK, 49))
+
+    def test_who_watches_its_health_hears_of_its_end(self):
+        watched = self.channel.unary_stream(
+            WATCH, request_serializer=HealthRequest.SerializeToString,
+            response_deserializer=HealthResponse.FromString)(HealthRequest(), timeout=20)
+        told = queue.Queue()
+
+        def watch():
+            with contextlib.suppress(grpc.RpcError):
+                for each in watched:
+                    told.put(each.status)
+
+        watcher = threading.Thread(target=watch)
+        watcher.start()
+        self.assertEqual(told.get(timeout=10), SERVING)
+        self.assertEqual(self.weir.stop(), 0)
+        watcher.join()
+        self.assertEqual(list(told.queue), [NOT_SERVING])
+        self.assertEqual(watched.code(), grpc.StatusCode.UNAVAILABLE)
 
     @unittest.skipUnless(shutil.which("h2load"), "h2load is not installed")
     def test_h2load_is_answered(self):
