@@ -271,7 +271,7 @@ void SharedLimit::take_all(std::span<const Claim> claims, ThenAll then) {
     asked.push_back({kept.back()->subject(claim.key), claim.cost});
   }
   RemoteTable& table = kept.front()->table();
-  table.take_all(asked, Span{0},
+  table.take_all(asked, {.patience = Span{0}},
                  [kept = std::move(kept), then = std::move(then)](RemoteAnswer&& answer) {
                    Joint joint{{}, answer.binding, answer.atomic};
                    joint.outcome = outcome_of(std::move(answer));

@@ -22,6 +22,7 @@ struct RemoteRequest {
     std::string key;
     std::optional<Limit::Machine::Config> config;
     Cost cost;
+    std::optional<WithoutStore> without_store;  ///< else the policy's
   };
 
   StandIn::Question question = StandIn::Question::take;
@@ -45,16 +46,34 @@ struct RemoteRequest {
 };
 using RemoteRequestPtr = std::shared_ptr<RemoteRequest>;
 
-inline RemoteRequestPtr owned(StandIn::Question question, std::span<const Claim> claims,
-                              std::optional<Span> patience, RemoteTable::Then then) {
+inline RemoteRequest::Part owned(const Claim& claim, std::optional<WithoutStore> without_store) {
+  const auto& [subject, cost] = claim;
+  assert(cost >= 0);
+  RemoteRequest::Part part{subject.rule, std::string(subject.key), {}, cost, without_store};
+  if (subject.config != nullptr) part.config = *subject.config;
+  return part;
+}
+
+inline RemoteRequestPtr owned(StandIn::Question question, const Subject& subject,
+                              const RemoteTable::Ask& ask, RemoteTable::Then then) {
   auto asked = std::make_shared<RemoteRequest>();
   asked->question = question;
-  for (const auto& [subject, cost] : claims) {
-    assert(cost >= 0);
-    asked->parts.push_back({subject.rule, std::string(subject.key), {}, cost});
-    if (subject.config != nullptr) asked->parts.back().config = *subject.config;
+  asked->parts.push_back(owned({subject, ask.cost}, ask.without_store));
+  asked->patience = ask.patience;
+  asked->then = std::move(then);
+  return asked;
+}
+
+inline RemoteRequestPtr owned(std::span<const Claim> claims, const RemoteTable::JointAsk& ask,
+                              RemoteTable::Then then) {
+  auto asked = std::make_shared<RemoteRequest>();
+  asked->parts.reserve(claims.size());
+  for (std::size_t at = 0; at < claims.size(); ++at) {
+    std::optional<WithoutStore> word;
+    if (!ask.without_store.empty()) word = ask.without_store[at];
+    asked->parts.push_back(owned(claims[at], word));
   }
-  asked->patience = patience;
+  asked->patience = ask.patience;
   asked->then = std::move(then);
   return asked;
 }

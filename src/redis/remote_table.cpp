@@ -66,6 +66,7 @@ class RemoteTable::Body : public std::enable_shared_from_this<Body> {
     if (leases_) give_back(leases_->close());
   }
   Cost leased() const { return leases_ ? leases_->held() : 0; }
+  const Policy& policy() const noexcept { return policy_; }
 
   void decide(const RemoteRequestPtr& asked) {
     ScriptCaller::Call call{
@@ -329,7 +330,13 @@ class RemoteTable::Body : public std::enable_shared_from_this<Body> {
 
   void without_store(const RemoteRequest& asked, const Trouble& trouble) {
     if (asked.bare) return asked.then({.trouble = trouble});
-    RemoteAnswer answer = stand_in_.decide(asked.question, asked.claims(), asked.patience);
+    const std::vector<Claim> claims = asked.claims();
+    std::vector<WithoutStore> words;
+    words.reserve(claims.size());
+    for (const RemoteRequest::Part& part : asked.parts) {
+      words.push_back(part.without_store.value_or(policy_.without_store));
+    }
+    RemoteAnswer answer = stand_in_.decide(asked.question, {claims, words, asked.patience});
     answer.trouble = trouble;
     asked.then(std::move(answer));
   }
@@ -352,19 +359,20 @@ void RemoteTable::tick() { body_->end_idle_leases(); }
 
 Cost RemoteTable::leased() const { return body_->leased(); }
 
+const Policy& RemoteTable::policy() const noexcept { return body_->policy(); }
+
 void RemoteTable::take(const Subject& subject, const Ask& ask, Then then) {
-  const Claim claim{subject, ask.cost};
-  take_all({&claim, 1}, ask.patience, std::move(then));
+  body_->begin(owned(StandIn::Question::take, subject, ask, std::move(then)));
 }
 
 void RemoteTable::peek(const Subject& subject, const Ask& ask, Then then) {
-  const Claim claim{subject, ask.cost};
-  body_->begin(owned(StandIn::Question::peek, {&claim, 1}, ask.patience, std::move(then)));
+  body_->begin(owned(StandIn::Question::peek, subject, ask, std::move(then)));
 }
 
-void RemoteTable::take_all(std::span<const Claim> claims, std::optional<Span> patience, Then then) {
+void RemoteTable::take_all(std::span<const Claim> claims, const JointAsk& ask, Then then) {
   assert(!claims.empty() && claims.size() <= Table::most_claims);
-  body_->begin(owned(StandIn::Question::take, claims, patience, std::move(then)));
+  assert(ask.without_store.empty() || ask.without_store.size() == claims.size());
+  body_->begin(owned(claims, ask, std::move(then)));
 }
 
 void RemoteTable::cancel(const Subject& subject, const Grant& grant, Given given) {

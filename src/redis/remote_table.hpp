@@ -54,6 +54,11 @@ class RemoteTable {
   struct Ask {
     Cost cost = 1;
     std::optional<Span> patience{};
+    std::optional<WithoutStore> without_store{};  ///< else the policy's
+  };
+  struct JointAsk {
+    std::optional<Span> patience{};
+    std::span<const WithoutStore> without_store{};  ///< of each claim; none: the policy's
   };
 
   /// What tells the time; tests tell their own.
@@ -74,7 +79,7 @@ class RemoteTable {
   void peek(const Subject& subject, const Ask& ask, Then then);
   /// All or none. Keys of several slots of a cluster are taken in their order and given back in
   /// reverse where a later one refuses. Requires 1 to Table::most_claims claims.
-  void take_all(std::span<const Claim> claims, std::optional<Span> patience, Then then);
+  void take_all(std::span<const Claim> claims, const JointAsk& ask, Then then);
 
   /// The store keeps no list of spent grants: the caller spends each once.
   void cancel(const Subject& subject, const Grant& grant, Given given);
@@ -89,6 +94,8 @@ class RemoteTable {
   void tick();
   /// Units of all keys that are leased and not yet handed out.
   Cost leased() const;
+
+  const Policy& policy() const noexcept;
 
  private:
   class Body;

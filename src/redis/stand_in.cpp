@@ -23,52 +23,88 @@ std::optional<std::size_t> first_impossible(std::span<const Claim> claims) {
   return {};
 }
 
+/// The claim with the smallest limit, of those with this word.
+std::optional<std::size_t> smallest(const StandIn::Asked& asked, WithoutStore word) {
+  std::optional<std::size_t> found;
+  for (std::size_t at = 0; at < asked.claims.size(); ++at) {
+    if (asked.without_store[at] != word) continue;
+    if (!found ||
+        capacity_of(asked.claims[at].subject) < capacity_of(asked.claims[*found].subject)) {
+      found = at;
+    }
+  }
+  return found;
+}
+
 }  // namespace
 
 StandIn::StandIn(const Policy& policy, std::function<Instant()> now)
     : policy_(policy), now_(std::move(now)), table_({.max_keys = policy.keys}) {}
 
-RemoteAnswer StandIn::decide(Question question, std::span<const Claim> claims,
-                             std::optional<Span> patience) {
+RemoteAnswer StandIn::decide(Question question, const Asked& asked) {
   const Instant now = now_();
-  if (policy_.without_store == WithoutStore::share && !first_impossible(claims)) {
-    return by_share(question, claims, {.now = now, .cost = 0, .patience = patience});
+  RemoteAnswer answer;
+  if (const auto at = first_impossible(asked.claims)) {
+    const bool open = asked.without_store[*at] == WithoutStore::open;
+    const Cost limit = capacity_of(asked.claims[*at].subject);
+    answer.decision = {Verdict::impossible, never, limit, open ? limit : 0, now};
+    answer.source = open ? Source::open : Source::closed;
+    answer.decided_at = now;
+    answer.binding = *at;
+  } else if (const auto closed = smallest(asked, WithoutStore::closed)) {
+    answer = denied(asked.claims[*closed], now);
+    answer.binding = *closed;
+  } else if (smallest(asked, WithoutStore::share)) {
+    answer = by_share(question, asked, now);
+  } else {
+    answer.binding = smallest(asked, WithoutStore::open).value();
+    const Cost limit = capacity_of(asked.claims[answer.binding].subject);
+    answer.decision = {Verdict::granted, now, limit, limit, now};
+    answer.source = Source::open;
+    answer.decided_at = now;
   }
-  return by_policy(claims, now);
+  return answer;
 }
 
-RemoteAnswer StandIn::by_share(Question question, std::span<const Claim> claims,
-                               const Request& request) {
+/// Of what is open nothing is counted.
+RemoteAnswer StandIn::by_share(Question question, const Asked& asked, Instant now) {
   std::array<Claim, Table::most_claims> shares{};
   std::array<Machine::Config, Table::most_claims> configs{};
-  for (std::size_t at = 0; at < claims.size(); ++at) {
-    shares[at] = claims[at];
-    Subject& subject = shares[at].subject;
+  std::array<std::size_t, Table::most_claims> claim_of{};
+  std::size_t count = 0;
+  for (std::size_t at = 0; at < asked.claims.size(); ++at) {
+    if (asked.without_store[at] != WithoutStore::share) continue;
+    const Claim& claim = asked.claims[at];
+    claim_of[count] = at;
+    shares[count] = claim;
+    Subject& subject = shares[count].subject;
     subject.hash.reset();
     if (subject.config == nullptr) {
       subject.rule = share_of(*subject.rule);
-      if (subject.rule == nullptr) return by_policy(claims, request.now);
-      continue;
+      if (subject.rule == nullptr) return denied(claim, now);
+    } else {
+      const auto* bucket = std::get_if<Gcra::Config>(subject.config);
+      const auto share = bucket ? divided(*bucket, policy_.members) : std::nullopt;
+      if (!share) return denied(claim, now);
+      configs[count] = *share;
+      subject.config = &configs[count];
     }
-    const auto* bucket = std::get_if<Gcra::Config>(subject.config);
-    const auto share = bucket ? divided(*bucket, policy_.members) : std::nullopt;
-    if (!share) return by_policy(claims, request.now);
-    configs[at] = *share;
-    subject.config = &configs[at];
+    ++count;
   }
-  const std::span<const Claim> asked = std::span(shares).first(claims.size());
   RemoteAnswer answer{.source = Source::fallback};
-  if (claims.size() == 1) {
-    const Request one{request.now, claims[0].cost, request.patience};
-    const Answer told = question == Question::peek ? table_.peek(asked[0].subject, one)
-                                                   : table_.take(asked[0].subject, one);
+  if (count == 1) {
+    const Request one{now, shares[0].cost, asked.patience};
+    const Answer told = question == Question::peek ? table_.peek(shares[0].subject, one)
+                                                   : table_.take(shares[0].subject, one);
     answer.decision = told.decision;
     answer.decided_at = told.decided_at;
+    answer.binding = claim_of[0];
   } else {
-    const JointAnswer told = table_.take_all(asked, request);
+    const JointAnswer told =
+        table_.take_all(std::span(shares).first(count), {now, 0, asked.patience});
     answer.decision = told.decision;
     answer.decided_at = told.decided_at;
-    answer.binding = told.binding;
+    answer.binding = claim_of[told.binding];
   }
   if (answer.decision.verdict == Verdict::impossible) {
     answer.decision.verdict = Verdict::denied;
@@ -78,26 +114,13 @@ RemoteAnswer StandIn::by_share(Question question, std::span<const Claim> claims,
   return answer;
 }
 
-RemoteAnswer StandIn::by_policy(std::span<const Claim> claims, Instant now) const {
-  const bool open = policy_.without_store == WithoutStore::open;
-  RemoteAnswer answer{.decided_at = now, .source = open ? Source::open : Source::closed};
-  const auto impossible = first_impossible(claims);
-  for (std::size_t at = 1; at < claims.size(); ++at) {
-    if (capacity_of(claims[at].subject) < capacity_of(claims[answer.binding].subject)) {
-      answer.binding = at;
-    }
-  }
-  answer.binding = impossible.value_or(answer.binding);
-  const Cost limit = capacity_of(claims[answer.binding].subject);
+/// Until the store is asked again.
+RemoteAnswer StandIn::denied(const Claim& claim, Instant now) const {
   const Instant asked_again_at = now + std::chrono::ceil<Span>(policy_.breaker.probe_every);
-  if (impossible) {
-    answer.decision = {Verdict::impossible, never, limit, open ? limit : 0, now};
-  } else if (open) {
-    answer.decision = {Verdict::granted, now, limit, limit, now};
-  } else {
-    answer.decision = {Verdict::denied, asked_again_at, limit, 0, asked_again_at};
-  }
-  return answer;
+  return {
+      .decision = {Verdict::denied, asked_again_at, capacity_of(claim.subject), 0, asked_again_at},
+      .decided_at = now,
+      .source = Source::closed};
 }
 
 const Rule* StandIn::share_of(const Rule& rule) {

@@ -15,7 +15,7 @@
 
 namespace weir::redis {
 
-/// Decides by the policy's `without_store`.
+/// Decides by the word of each claim; of several, what one is denied for is denied.
 ///
 ///   share   a table of this process, under limits divided by `members` (see divided()). What was
 ///           let in by it the store never hears of, so once the store is back it is let in beside
@@ -38,13 +38,18 @@ class StandIn {
 
   enum class Question : std::uint8_t { take, peek };
 
+  struct Asked {
+    std::span<const Claim> claims;
+    std::span<const WithoutStore> without_store;  ///< of each claim
+    std::optional<Span> patience{};
+  };
+
   /// Requires a claim at least, and one alone to peek.
-  RemoteAnswer decide(Question question, std::span<const Claim> claims,
-                      std::optional<Span> patience);
+  RemoteAnswer decide(Question question, const Asked& asked);
 
  private:
-  RemoteAnswer by_share(Question question, std::span<const Claim> claims, const Request& request);
-  RemoteAnswer by_policy(std::span<const Claim> claims, Instant now) const;
+  RemoteAnswer by_share(Question question, const Asked& asked, Instant now);
+  RemoteAnswer denied(const Claim& claim, Instant now) const;
   const Rule* share_of(const Rule& rule);
 
   Policy policy_;

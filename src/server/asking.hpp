@@ -152,7 +152,7 @@ template <typename Context, typename Reply, typename Tell>
 void ask_to_take_all(Context& context, std::span<const Claim> claims, std::optional<Span> patience,
                      Reply& reply, const Tell& tell) {
   if (context.service.store) {
-    return context.service.store->take_all(claims, patience,
+    return context.service.store->take_all(claims, {.patience = patience},
                                            telling(later_for(context, reply), claims, tell));
   }
   std::array<Grant, Table::most_claims> grants;

@@ -63,13 +63,13 @@ void RemoteTable::peek(const Subject& subject, const Ask& ask, Then then) {
   body_->hands.put(std::move(asked));
 }
 
-void RemoteTable::take_all(std::span<const Claim> claims, std::optional<Span> patience, Then then) {
+void RemoteTable::take_all(std::span<const Claim> claims, const JointAsk& ask, Then then) {
   Asked asked{.verb = "take_all"};
   for (const Claim& claim : claims) {
     asked.keys.push_back(claim.subject.rule->name + " " + std::string(claim.subject.key));
     asked.costs.push_back(claim.cost);
   }
-  asked.ask.patience = patience;
+  asked.ask.patience = ask.patience;
   asked.then = std::move(then);
   body_->hands.put(std::move(asked));
 }

@@ -16,21 +16,29 @@ using gateway::EdgeRule;
 using gateway::Quota;
 
 /// The rule's own word on a store that does not answer goes before the server's.
-redis::Source without_store(const EdgeRule& rule, Decision& decision, redis::Source source) {
-  if (by_store(source)) return source;
-  if (rule.without_store == gateway::WithoutStore::open) {
-    decision.verdict = Verdict::granted;
-    return redis::Source::open;
+redis::WithoutStore without_store(const EdgeRule& rule, const redis::RemoteTable& store) {
+  switch (rule.without_store) {
+    case gateway::WithoutStore::open: return redis::WithoutStore::open;
+    case gateway::WithoutStore::closed: return redis::WithoutStore::closed;
+    case gateway::WithoutStore::share: return redis::WithoutStore::share;
+    case gateway::WithoutStore::as_server: break;
   }
-  if (rule.without_store == gateway::WithoutStore::closed) {
-    decision.verdict = Verdict::denied;
-    return redis::Source::closed;
-  }
-  return source;
+  return store.policy().without_store;
 }
 
-void settle(Judged& judged, Decision decision, redis::Source source) {
-  judged.source = without_store(*judged.rule, decision, source);
+/// Who decided for one of several rules.
+redis::Source source_of(redis::WithoutStore word, redis::Source all) {
+  if (by_store(all)) return all;
+  switch (word) {
+    case redis::WithoutStore::open: return redis::Source::open;
+    case redis::WithoutStore::closed: return redis::Source::closed;
+    case redis::WithoutStore::share: break;
+  }
+  return redis::Source::fallback;
+}
+
+void settle(Judged& judged, const Decision& decision, redis::Source source) {
+  judged.source = source;
   judged.refuses = !taken(decision.verdict);
   judged.decision = decision;
 }
@@ -116,7 +124,7 @@ void Decider::ask_there(const std::shared_ptr<Gathering>& gathering) {
   const std::vector<Judged*> jointly = gathering->jointly;
   for (Judged* const judged : alone) {
     const Subject subject{judged->quota->states, judged->key};
-    const redis::RemoteTable::Ask ask{judged->cost, Span{0}};
+    const redis::RemoteTable::Ask ask{judged->cost, Span{0}, without_store(*judged->rule, store)};
     auto then = [came, judged](redis::RemoteAnswer&& remote) {
       settle(*judged, remote.decision, remote.source);
       came(remote);
@@ -128,20 +136,17 @@ void Decider::ask_there(const std::shared_ptr<Gathering>& gathering) {
     }
   }
   if (jointly.empty()) return;
-  auto then = [came, jointly](redis::RemoteAnswer&& remote) {
-    Judged& binding = *jointly[remote.binding];
-    settle(binding, remote.decision, remote.source);
-    for (Judged* const judged : jointly) {
-      judged->source = judged == &binding ? binding.source : remote.source;
-    }
-    came(remote);
-  };
-  if (jointly.size() == 1) {
-    const Judged& judged = *jointly.front();
-    return store.take({judged.quota->states, judged.key}, {judged.cost, gathering->patience},
-                      std::move(then));
-  }
-  store.take_all(gathering->claims(), gathering->patience, std::move(then));
+  std::vector<redis::WithoutStore> words;
+  words.reserve(jointly.size());
+  for (const Judged* const judged : jointly) words.push_back(without_store(*judged->rule, store));
+  store.take_all(gathering->claims(), {gathering->patience, words},
+                 [came, jointly, words](redis::RemoteAnswer&& remote) {
+                   for (std::size_t at = 0; at < jointly.size(); ++at) {
+                     jointly[at]->source = source_of(words[at], remote.source);
+                   }
+                   settle(*jointly[remote.binding], remote.decision, remote.source);
+                   came(remote);
+                 });
 }
 
 void Decider::conclude(Gathering& gathering) {

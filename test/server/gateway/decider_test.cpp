@@ -292,5 +292,48 @@ rules:
   EXPECT_EQ(shared, 2) << "this process alone, on its share";
 }
 
+/// How many of nine calls a gate lets through whose store is gone.
+int let_through(Gate& gate, const redis::Policy& policy) {
+  GoneStore store;
+  redis::RemoteTable table(store, policy);
+  gate.service.store = &table;
+  int let = 0;
+  for (int call = 0; call < 9; ++call) let += gate.ask({.calls = {{}}})->allowed ? 1 : 0;
+  return let;
+}
+
+TEST(Decider, OfRulesThatAreMetTogetherEachSaysWhatHoldsWhileTheStoreIsGone) {
+  struct Row {
+    std::string_view first;
+    std::string_view second;
+    int let;
+  };
+  // A share is of two units; the other rule's is larger, or smaller.
+  for (const auto& [first, second, let] :
+       {Row{"open", "open", 9}, Row{"open", "closed", 0}, Row{"closed", "open", 0},
+        Row{"share", "closed", 0}, Row{"share", "open", 2}, Row{"share", "share", 1}}) {
+    Gate gate("rules: [{name: a, limit: fixed-window 2/365d, without_store: " + std::string(first) +
+              "}, {name: b, limit: fixed-window 1/365d, without_store: " + std::string(second) +
+              "}]");
+    EXPECT_EQ(let_through(gate, {}), let) << first << " and " << second;
+  }
+}
+
+TEST(Decider, ARulesOwnWordOnAStoreThatIsGoneGoesBeforeTheServers) {
+  using enum redis::WithoutStore;
+  for (const auto server : {share, open, closed}) {
+    for (const auto& [word, let] : {std::pair{"share", 2}, {"open", 9}, {"closed", 0}}) {
+      Gate gate("rules: [{name: a, limit: fixed-window 2/365d, without_store: " +
+                std::string(word) + "}]");
+      EXPECT_EQ(let_through(gate, {.without_store = server}), let) << word;
+    }
+  }
+}
+
+TEST(Decider, WithoutItsStoreWhatCanNeverBeGrantedIsNot) {
+  Gate gate("rules: [{name: a, limit: fixed-window 2/365d, cost: 3, without_store: open}]");
+  EXPECT_EQ(let_through(gate, {}), 0);
+}
+
 }  // namespace
 }  // namespace weir::test

@@ -37,6 +37,13 @@ rules:
   - {name: seen, match: {route: /seen}, limit: blocked}
 """
 
+RULES_OF_ENVOYS_STORE = """
+domain: edge
+rules:
+  - {name: closed, match: {descriptor: {login: "yes"}}, limit: 900/1h, without_store: closed}
+  - {name: open, limit: 900/1h, without_store: open}
+"""
+
 # How long the recipes wait for weir, and how long they do on a machine that is busy with tests.
 PATIENCE = {"timeout 100ms": "timeout 3s", "timeout 200ms": "timeout 3s",
             "timeout: 0.1s": "timeout: 3s", "timeout = 200,": "timeout = 1000,",
@@ -371,7 +378,26 @@ class Envoy(EnvoyProxy, unittest.TestCase):
     closed = (500,)
 
     test_a_refusal_has_a_body_for_programs = None  # its rate limit filter answers without
-    test_a_rule_says_what_becomes_of_it_without_its_store = None  # its rules know no paths
+
+    # Its rules know no paths: POST of /login is closed, all else open.
+    def test_a_rule_says_what_becomes_of_it_without_its_store(self):
+        store = Redis()
+        self.addCleanup(store.end)
+        rules = self.scratch / "rules_of_a_store.yaml"
+        rules.write_text(RULES_OF_ENVOYS_STORE)
+        self.weir.stop()
+        self.weir = self.enter(Weir(
+            "--grpc", f"127.0.0.1:{self.weir.ports['grpc']}", "--rules", str(rules), "--store",
+            f"redis://127.0.0.1:{store.port}", "--store-deadline", "2s"))
+        self.weir.eventually(lambda: "RateLimit" in self.ask("/").fields)
+        self.assertEqual(self.ask("/login", "POST").status, 200, self.said())
+        store.kill()
+        self.weir.eventually(lambda: self.ask("/login", "POST").status == 429)
+        for _ in range(9):
+            self.assertEqual(self.ask("/login", "POST").status, 429, self.said())
+            self.assertEqual(self.ask("/").status, 200, self.said())
+        store.start()
+        self.weir.eventually(lambda: self.ask("/login", "POST").status == 200)
 
 
 class EnvoyAuthz(EnvoyProxy, unittest.TestCase):
