@@ -6,9 +6,15 @@
 // behind a stall is seen (Tene's coordinated omission). The floor answers RESP with a constant: its
 // lateness is that of the machine and of the client. Server and client have a thread each, and want
 // a processor each; "sent" tells how late the client itself was. Rounds alternate between servers.
+// "flooded" is gRPC while somebody else connects once a second and begins and resets 200 000
+// calls on each connection, or as many as the server hears.
 // Shown is the round whose p99.9 was least, for whatever else ran only added to it, and beside it
 // the median of them all.
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
 #include <sys/utsname.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <charconv>
@@ -77,7 +83,56 @@ struct Row {
   std::string name;
   const Protocol* protocol;
   bool of_floor = false;
+  bool flooded = false;
   std::vector<Figures> rounds{};
+};
+
+/// Somebody who begins and abandons calls, beside who is measured.
+class Flood {
+ public:
+  explicit Flood(std::uint16_t port) : port_(port) {}
+
+  ~Flood() {
+    thread_.request_stop();
+    thread_.join();
+    std::fprintf(stderr, "flood: %llu connections; the longest lived took %.1f MB of %.1f\n",
+                 static_cast<unsigned long long>(connections_), most_taken_ / 1e6,
+                 static_cast<double>(bytes_.size()) / 1e6);
+  }
+  Flood(const Flood&) = delete;
+  Flood& operator=(const Flood&) = delete;
+
+ private:
+  void run(const std::stop_token& ended) {
+    for (; !ended.stop_requested(); std::this_thread::sleep_for(std::chrono::seconds(1))) {
+      const int to = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+      sockaddr_in address{};
+      address.sin_family = AF_INET;
+      address.sin_port = htons(port_);
+      address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+      if (::connect(to, reinterpret_cast<const sockaddr*>(&address), sizeof(address)) == 0) {
+        send_all(to);
+        ++connections_;
+      }
+      ::close(to);
+    }
+  }
+
+  void send_all(int to) {
+    std::size_t sent = 0;
+    while (sent < bytes_.size()) {
+      const ssize_t size = ::send(to, bytes_.data() + sent, bytes_.size() - sent, MSG_NOSIGNAL);
+      if (size < 0) break;
+      sent += static_cast<std::size_t>(size);
+    }
+    most_taken_ = std::max(most_taken_, static_cast<double>(sent));
+  }
+
+  std::uint16_t port_;
+  std::string bytes_ = abandoned_calls(200'000);
+  std::uint64_t connections_ = 0;
+  double most_taken_ = 0;
+  std::jthread thread_{[this](const std::stop_token& ended) { run(ended); }};
 };
 
 double at(std::vector<nanoseconds>& values, double share) {
@@ -108,7 +163,10 @@ Figures measure(const Row& row, const Options& options) {
   figures.asked = figures.sustained / 2;
   load.lasts = options.lasts;
   load.every = nanoseconds(static_cast<std::int64_t>(1e9 / figures.asked));
+  std::optional<Flood> flood;
+  if (row.flooded) flood.emplace(load.port);
   Lateness lateness = run(*row.protocol, load);
+  flood.reset();
   figures.p50_us = at(lateness.answered, 0.5);
   figures.p99_us = at(lateness.answered, 0.99);
   figures.p999_us = at(lateness.answered, 0.999);
@@ -154,6 +212,7 @@ int main(int count, char** arguments) {
   try {
     std::vector<Row> rows{{"floor, RESP", protocols().front(), true}};
     for (const Protocol* protocol : protocols()) rows.push_back({protocol->name(), protocol});
+    rows.push_back({"flooded", protocols().back(), false, true});
     for (int round = 0; round < options->rounds; ++round) {
       for (Row& row : rows) row.rounds.push_back(measure(row, *options));
     }

@@ -73,16 +73,12 @@ class Grpc : public Protocol {
   }
 
   void ask(std::string& output, std::uint32_t number) const override {
-    // :method POST, :scheme http; then literal fields with names of the static table, or their own.
-    static const std::string head = std::string("\x83\x86") + field(4, path) + field(1, "weir") +
-                                    field(31, "application/grpc") + std::string("\0\2te", 4) +
-                                    "\x08trailers";
     // RateLimitRequest{domain "default", descriptors{entries{"remote_address", "203.0.113.77"}}}
     static const std::string message = std::string("\0\0\0\0\x2b", 5) + "\x0a\x07" + "default" +
                                        "\x12\x20\x0a\x1e\x0a\x0e" + "remote_address" + "\x12\x0c" +
                                        "203.0.113.77";
     const std::uint32_t stream = 2 * number + 1;
-    append_frame(output, {.type = headers, .flags = end_headers, .stream = stream}, head);
+    append_frame(output, {.type = headers, .flags = end_headers, .stream = stream}, head());
     append_frame(output, {.type = data, .flags = end_stream, .stream = stream}, message);
   }
 
@@ -112,8 +108,14 @@ class Grpc : public Protocol {
     return {size, 0};
   }
 
+  static void append_abandoned(std::string& to, std::uint32_t number) {
+    const std::uint32_t stream = 2 * number + 1;
+    append_frame(to, {.type = headers, .flags = end_headers, .stream = stream}, head());
+    append_frame(to, {.type = rst_stream, .stream = stream}, {"\0\0\0\x08", 4});
+  }
+
  private:
-  enum Type { data = 0, headers = 1, settings = 4, ping = 6, window_update = 8 };
+  enum Type { data = 0, headers = 1, rst_stream = 3, settings = 4, ping = 6, window_update = 8 };
   enum Flag { ack = 1, end_stream = 1, end_headers = 4 };
   static constexpr std::string_view path =
       "/envoy.service.ratelimit.v3.RateLimitService/ShouldRateLimit";
@@ -131,6 +133,14 @@ class Grpc : public Protocol {
     to += static_cast<char>(frame.flags);
     for (const int shift : {24, 16, 8, 0}) to += static_cast<char>(frame.stream >> shift);
     to += payload;
+  }
+
+  /// :method POST, :scheme http; then literal fields with names of the static table, or their own.
+  static const std::string& head() {
+    static const std::string fields = std::string("\x83\x86") + field(4, path) + field(1, "weir") +
+                                      field(31, "application/grpc") + std::string("\0\2te", 4) +
+                                      "\x08trailers";
+    return fields;
   }
 
   /// A name's index has four bits, and another byte where that is not enough.
@@ -290,6 +300,12 @@ std::vector<const Protocol*> protocols() {
   static const Http http;
   static const Grpc grpc;
   return {&resp, &http, &grpc};
+}
+
+std::string abandoned_calls(std::uint32_t count) {
+  std::string bytes = Grpc().greeting();
+  for (std::uint32_t number = 0; number < count; ++number) Grpc::append_abandoned(bytes, number);
+  return bytes;
 }
 
 Lateness run(const Protocol& protocol, const OpenLoad& load) {

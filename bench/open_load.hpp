@@ -36,6 +36,9 @@ class Protocol {
 /// CL.THROTTLE over RESP, GET /v1/forward over HTTP/1.1, ShouldRateLimit over gRPC.
 std::vector<const Protocol*> protocols();
 
+/// What one gRPC connection sends that begins so many calls and resets each at once.
+std::string abandoned_calls(std::uint32_t count);
+
 struct OpenLoad {
   std::uint16_t port = 0;  ///< on 127.0.0.1
   std::uint32_t connections = 50;

@@ -13,6 +13,8 @@ namespace {
 using boost::system::error_code;
 
 constexpr std::size_t output_at_ease = std::size_t{64} << 10;  ///< shrunk to after larger answers
+/// What a client may have sent before it saw the end: the kernel's buffers hold little more.
+constexpr std::size_t discarded_at_most = std::size_t{1} << 20;
 
 }  // namespace
 
@@ -182,7 +184,8 @@ void Session::end_waiting() {
 }
 
 /// Says that nothing more will come, and waits for the client to close: closing with unread input
-/// would reset the connection and take the last replies with it.
+/// would reset the connection and take the last replies with it. Who goes on sending more than was
+/// under way is cut off.
 void Session::close(Ptr session) {
   error_code error;
   session->finishing_ = true;
@@ -198,11 +201,13 @@ void Session::discard(Ptr session) {
   Session& self = *session;
   self.socket_.async_wait(
       Socket::wait_read, [session = std::move(session)](error_code error) mutable {
-        char waste[4096];
+        char waste[16'384];
         if (error) return;
         const ssize_t count =
             ::recv(session->socket_.native_handle(), waste, sizeof waste, MSG_DONTWAIT);
-        if (count > 0 || (count < 0 && errno == EAGAIN)) discard(std::move(session));
+        if (count > 0) session->discarded_ += static_cast<std::size_t>(count);
+        const bool more = count > 0 || (count < 0 && errno == EAGAIN);
+        if (more && session->discarded_ < discarded_at_most) discard(std::move(session));
       });
 }
 

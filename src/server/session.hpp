@@ -98,6 +98,7 @@ class Session {
   std::size_t sent_ = 0;          ///< of the output
   bool stuck_ = false;            ///< what goes on was ended, so that the session waits to write
   bool lingers_ = false;          ///< all is sent; waits for the client to close
+  std::size_t discarded_ = 0;     ///< of what came since
 };
 
 }  // namespace weir::server

@@ -115,6 +115,20 @@ TEST_F(DialogueOverASocket, IsClosedOnceItHasEndedAndAllIsSent) {
   EXPECT_TRUE(script_.gone);
 }
 
+TEST_F(DialogueOverASocket, CutsOffWhoGoesOnSendingAfterTheEnd) {
+  say("a.");
+  EXPECT_EQ(hear("a."), "a.");
+  const std::string chunk(65'536, 'x');
+  std::size_t sent = 0;
+  for (ssize_t count = 1; count > 0 && sent < 64'000'000;) {
+    count = ::send(client_, chunk.data(), chunk.size(), MSG_NOSIGNAL);
+    if (count > 0) sent += static_cast<std::size_t>(count);
+  }
+  EXPECT_LT(sent, 4'000'000U);
+  eventually([&] { return worker_->open() == 0; });
+  EXPECT_EQ(worker_->lingering(), 0U);
+}
+
 TEST_F(DialogueOverASocket, AnswersLaterWhileItReads) {
   say("a\n");
   EXPECT_EQ(hear("\n"), "a\n");
