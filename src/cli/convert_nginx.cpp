@@ -194,6 +194,8 @@ class Converter {
       block.hosts.assign(words.words.begin() + 1, words.words.end());
     } else if (name == "limit_req_dry_run" && words.words.size() == 2) {
       block.shadow = words.words[1] == "on";
+    } else if (name == "limit_req_status" && words.words.size() == 2 && words.words[1] == "429") {
+      // What weir answers.
     } else if (name == "include" || name.starts_with("limit_")) {
       std::string text;
       for (const std::string& word : words.words) text += (text.empty() ? "" : " ") + word;

@@ -387,7 +387,9 @@ Verb add_serve(CLI::App& weir) {
   command->add_option("--http", settings->http)->allow_extra_args(false);
   command->add_option("--grpc", settings->grpc)->allow_extra_args(false);
   command->add_option("--rules", settings->rules.files)->type_name("PATH")->allow_extra_args(false);
-  command->add_option("--rate", settings->rules.rate);
+  command->add_option("--rate", settings->rules.rate)->check([](const std::string& text) {
+    return text.empty() ? "a rate is empty; expected one, as '100/s per ip'" : "";
+  });
   command->add_option("--metrics", settings->metrics);
   command->add_option("--limit", settings->limits)->allow_extra_args(false);
   command->add_option("--threads", settings->threads);

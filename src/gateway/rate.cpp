@@ -22,6 +22,11 @@ Expected<Domain, LimitError> read_rate(std::string_view text) {
     const std::size_t end = std::min(text.find(conjunction, at), text.size());
     const auto attribute = read_attribute(text.substr(at, end - at));
     if (!attribute) return LimitError{at + 1, attribute.error()};
+    if (attribute->kind == Attribute::Kind::user) {
+      return LimitError{at + 1,
+                        "who the user is says a header, which a rule file names (user_header); "
+                        "expected ip, or header.NAME"};
+    }
     key += (key.empty() ? "{" : " {") + print(*attribute) + '}';
     at = end;
   }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "limit/characters.hpp"
 #include "weir/http/path.hpp"
 
 namespace weir::gateway {
@@ -25,6 +26,19 @@ std::string route_of(std::string_view target) {
   const bool folder = path.ends_with('/') || path.ends_with("/.") || path.ends_with("/..");
   if (route.empty() || folder) route += '/';
   return route;
+}
+
+std::string_view host_of(std::string_view said, std::string& scratch) {
+  const std::size_t colon = said.rfind(':');
+  // An IPv6 address has colons too, within brackets.
+  if (colon != said.npos && said.find(']', colon) == said.npos &&
+      std::ranges::all_of(said.substr(colon + 1), is_digit)) {
+    said = said.substr(0, colon);
+  }
+  if (said.ends_with('.')) said.remove_suffix(1);
+  if (std::ranges::none_of(said, [](char c) { return c != small(c); })) return said;
+  scratch = in_lower_case(said);
+  return scratch;
 }
 
 }  // namespace weir::gateway

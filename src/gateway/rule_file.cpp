@@ -1,8 +1,10 @@
 #include "gateway/rule_file.hpp"
 
 #include <algorithm>
+#include <map>
 #include <set>
 
+#include "gateway/route.hpp"
 #include "gateway/suggestion.hpp"
 #include "limit/characters.hpp"
 #include "weir/duration.hpp"
@@ -36,10 +38,12 @@ const std::string& name_of(const YamlNode& node, std::string_view field) {
   return text;
 }
 
-std::vector<Pattern> patterns_of(const YamlNode& node, std::string_view field) {
+/// One for each item, of the text that `spell` gives for it.
+template <typename Spell>
+std::vector<Pattern> patterns_of(const YamlNode& node, std::string_view field, const Spell& spell) {
   std::vector<Pattern> patterns;
   for (const YamlNode* item : items_of(node)) {
-    auto pattern = Pattern::parse(text_of(*item, field));
+    auto pattern = Pattern::parse(spell(*item));
     if (!pattern) {
       throw FileError{within(*item, pattern.error().column),
                       std::string(field) + ": " + pattern.error().message};
@@ -48,6 +52,26 @@ std::vector<Pattern> patterns_of(const YamlNode& node, std::string_view field) {
   }
   if (patterns.empty()) fail(node, std::string(field) + " is an empty list: nothing would match");
   return patterns;
+}
+
+std::vector<Pattern> patterns_of(const YamlNode& node, std::string_view field) {
+  const auto as_it_is = [&](const YamlNode& item) -> std::string_view {
+    return text_of(item, field);
+  };
+  return patterns_of(node, field, as_it_is);
+}
+
+/// In the spelling that calls have.
+std::vector<Pattern> hosts_of(const YamlNode& node) {
+  std::string lower;
+  return patterns_of(node, "host", [&](const YamlNode& item) {
+    const std::string& said = text_of(item, "host");
+    const std::string_view host = host_of(said, lower);
+    if (host.size() + 1 < said.size()) {
+      fail(item, "host is '" + said + "'; expected a name without a port");
+    }
+    return host;
+  });
 }
 
 NetworkSet networks_of(const YamlNode& node, std::string_view field) {
@@ -69,7 +93,7 @@ Condition condition_of(const YamlNode& node) {
   Condition condition;
   if (const auto* at = fields.find("route")) condition.routes = patterns_of(*at, "route");
   if (const auto* at = fields.find("method")) condition.methods = patterns_of(*at, "method");
-  if (const auto* at = fields.find("host")) condition.hosts = patterns_of(*at, "host");
+  if (const auto* at = fields.find("host")) condition.hosts = hosts_of(*at);
   if (const auto* at = fields.find("ip")) condition.networks = networks_of(*at, "ip");
   if (const auto* at = fields.find("header")) {
     for (const auto& [key, value] : entries_of(*at, "header")) {
@@ -130,7 +154,13 @@ EdgeRule rule_of(const YamlNode& node) {
                                          {"refuse", WhenMissing::refuse}});
   }
   rule.quota = read_quota(fields.need("limit"), "limit");
-  if (const auto* at = fields.find("cost")) rule.cost = number_of(*at, "cost", {0, largest_cost});
+  if (const auto* at = fields.find("cost")) {
+    rule.cost = number_of(*at, "cost", {0, largest_cost});
+    const auto& limit = rule.quota.limit;
+    if (limit && rule.cost > Limit::Machine::capacity(limit->config())) {
+      fail(*at, "cost is " + at->text + ", which '" + limit->text() + "' never grants");
+    }
+  }
   if (const auto* at = fields.find("hold")) {
     const auto hold = parse_duration(text_of(*at, "hold"));
     if (!hold || *hold > longest_hold) {
@@ -182,6 +212,38 @@ void check_replaced(const Domain& domain, const YamlNode& rules) {
                           suggestion(name, names)};
     }
   }
+}
+
+/// Of rules that replace each other in a circle none would count. Takes away those that nobody
+/// replaces, again and again: what is left stands in a circle or behind one.
+void check_circles(const Domain& domain) {
+  const std::vector<EdgeRule>& rules = domain.rules;
+  std::map<std::string_view, std::size_t> place_of;
+  for (std::size_t at = 0; at < rules.size(); ++at) place_of.emplace(rules[at].name, at);
+  std::vector<std::size_t> replacers(rules.size());
+  for (const EdgeRule& rule : rules) {
+    for (const std::string& name : rule.replaces) ++replacers[place_of.at(name)];
+  }
+  std::vector<std::size_t> free;
+  for (std::size_t at = 0; at < rules.size(); ++at) {
+    if (replacers[at] == 0) free.push_back(at);
+  }
+  for (std::size_t next = 0; next < free.size(); ++next) {
+    for (const std::string& name : rules[free[next]].replaces) {
+      if (--replacers[place_of.at(name)] == 0) free.push_back(place_of.at(name));
+    }
+  }
+  if (free.size() == rules.size()) return;
+  std::vector<std::size_t> replacer(rules.size());
+  std::size_t at = 0;
+  for (std::size_t by = 0; by < rules.size(); ++by) {
+    if (replacers[by] == 0) continue;
+    for (const std::string& name : rules[by].replaces) replacer[at = place_of.at(name)] = by;
+  }
+  // Backwards so many times one is in the circle.
+  for (std::size_t times = 0; times < rules.size(); ++times) at = replacer[at];
+  throw FileError{rules[at].at, "'" + rules[at].name + "' and '" + rules[replacer[at]].name +
+                                    "' replace each other, in a circle: neither would count"};
 }
 
 Clients clients_of(const YamlNode& node) {
@@ -302,6 +364,7 @@ Domain read_own_file(const YamlNode& root) {
     if (domain.rules.size() > most_rules) fail(rule, "more than 100000 rules");
   }
   check_replaced(domain, rules);
+  check_circles(domain);
   fields.finish();
   return domain;
 }

@@ -16,7 +16,7 @@ Expected<Domain, FileError> read_rule_file(std::string_view text);
 Domain read_own_file(const YamlNode& root);
 Domain read_envoy_file(const YamlNode& root);
 
-/// "5/1m per ip", "100/s per user and uri", "10/s" for all calls together: a domain "default" of
+/// "5/1m per ip", "100/s per ip and uri", "10/s" for all calls together: a domain "default" of
 /// one rule. Errors name the column.
 Expected<Domain, LimitError> read_rate(std::string_view text);
 

@@ -23,11 +23,11 @@ Call ToldCall::call(const Clients& clients) {
   }
   for (const Pair& entry : entries) entry_views_.push_back({entry.name, entry.value});
   Call told{.method = unless_empty(method),
-            .host = unless_empty(host),
             .user = unless_empty(user),
             .ip = ip,
             .headers = header_views_,
             .descriptor = entry_views_};
+  if (!host.empty()) told.host = host_of(host, lower_host_);
   if (!uri.empty()) {
     route_ = route_of(uri);
     told.uri = route_;

@@ -29,6 +29,7 @@ class ToldCall {
   Call call(const Clients& clients);
 
  private:
+  std::string lower_host_;
   std::string route_;
   std::vector<Header> header_views_;
   std::vector<Entry> entry_views_;

@@ -39,6 +39,7 @@ constexpr std::array<Kind, log_kinds> kinds{{
     {"store refuses", LogLevel::error, 6},
     {"asked by an operator", LogLevel::info, 60},
     {"a call meets too many rules", LogLevel::error, 6},
+    {"no rules of the domain", LogLevel::warning, 6},
 }};
 
 const Kind& kind_of(LogKind kind) { return kinds[static_cast<std::size_t>(kind)]; }

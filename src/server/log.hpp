@@ -49,8 +49,9 @@ enum class LogKind : std::uint8_t {
   store_refused,
   administered,
   too_many_rules,
+  domain_not_found,
 };
-inline constexpr std::size_t log_kinds = 19;
+inline constexpr std::size_t log_kinds = 20;
 
 struct LogField {
   std::string_view name;  ///< ours, so it needs no escape

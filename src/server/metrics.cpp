@@ -282,6 +282,10 @@ void Metrics::write_connections(std::string& text) const {
   write_head(out, "weir_command_errors_total", "counter", "Commands answered with an error.");
   fmt::format_to(out, "weir_command_errors_total {}\n",
                  sum([](auto& worker) -> auto& { return worker.command_errors; }));
+  write_head(out, "weir_domain_not_found_total", "counter",
+             "Calls of RateLimitService for a domain that no rules are of; they are let through.");
+  fmt::format_to(out, "weir_domain_not_found_total {}\n",
+                 sum([](auto& worker) -> auto& { return worker.domains_not_found; }));
   write_head(out, "weir_auth_failures_total", "counter", "Wrong passwords and admin tokens.");
   fmt::format_to(out, "weir_auth_failures_total {}\n",
                  sum([](auto& worker) -> auto& { return worker.auth_failures; }));

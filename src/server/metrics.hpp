@@ -146,7 +146,8 @@ struct alignas(64) WorkerMetrics {
   std::array<Counter, limit_hits> limits;
   std::array<Counter, grpc::http2_limits> http2_limits;
   Counter auth_failures;
-  Counter out_of_memory;  ///< handlers given up
+  Counter domains_not_found;  ///< calls of RateLimitService, let through
+  Counter out_of_memory;      ///< handlers given up
   // Of the control loop alone.
   Counter accept_failures;
   std::array<Counter, reloaded_things> reloads;

@@ -199,12 +199,12 @@ TEST(ConvertNginx, TellsTheLineOfWhatItDoesNotUnderstand) {
   const auto made = converted("nginx",
                               "limit_req_zone $ssl_client_s_dn zone=a:1m rate=1r/s;\n"
                               "limit_req_zone $uri zone=b:1m rate=2r/s;\n"
-                              "limit_req_status 429;\n"
+                              "limit_req_status 503;\n"
                               "location ~ \\.php$ { limit_req zone=b; }\n"
                               "location /x { limit_req zone=b burst=8 delay=3; }\n"
                               "location /y { limit_req zone=none; }\n"
                               "include other.conf;\n");
-  for (const char* told : {"line 1: the key $ssl_client_s_dn", "line 3: limit_req_status 429",
+  for (const char* told : {"line 1: the key $ssl_client_s_dn", "line 3: limit_req_status 503",
                            "line 4: location of a form", "line 5: delay=3",
                            "line 6: limit_req of zone 'none'", "line 7: include other.conf"}) {
     EXPECT_THAT(made.text, HasSubstr(std::string("# not converted: ") + told));

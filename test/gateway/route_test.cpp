@@ -22,6 +22,18 @@ TEST(Route, IsOneForAllSpellingsOfAPath) {
   EXPECT_EQ(route_of("*"), "/*");
 }
 
+TEST(Host, IsOneForAllSpellingsOfAName) {
+  std::string scratch;
+  for (const char* said : {"shop.example", "SHOP.example", "shop.example.", "shop.example:8080",
+                           "Shop.Example.:8080", "shop.example:"}) {
+    EXPECT_EQ(host_of(said, scratch), "shop.example") << said;
+  }
+  EXPECT_EQ(host_of("[2001:DB8::1]:80", scratch), "[2001:db8::1]");
+  EXPECT_EQ(host_of("[::1]", scratch), "[::1]");
+  EXPECT_EQ(host_of("shop.example:x", scratch), "shop.example:x");
+  EXPECT_EQ(host_of("", scratch), "");
+}
+
 RC_GTEST_PROP(Route, OfARouteIsItself, ()) {
   const auto text = *rc::gen::container<std::string>(
       rc::gen::element('/', '.', '%', '2', 'e', 'f', 'a', '?', 'Z', '\x80'));

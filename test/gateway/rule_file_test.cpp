@@ -168,9 +168,9 @@ TEST(RuleFile, WithoutADomainItIsTheDefaultOneAndProxiesOfThisMachineAreTrusted)
 }
 
 TEST(Rate, IsARuleInALine) {
-  const Domain domain = read_rate("5/1m per user and uri").value();
+  const Domain domain = read_rate("5/1m per ip and uri").value();
   EXPECT_EQ(domain.name, "default");
-  EXPECT_EQ(domain.rules.at(0).key.text(), "{user} {uri}");
+  EXPECT_EQ(domain.rules.at(0).key.text(), "{ip} {uri}");
   EXPECT_EQ(domain.rules.at(0).quota.limit->text(), "5/1m");
   EXPECT_EQ(read_rate("100/s").value().rules.at(0).key.text(), "");
   EXPECT_EQ(read_rate("100/s per header.X-Key").value().rules.at(0).key.text(), "{header.x-key}");
@@ -182,6 +182,7 @@ TEST(Rate, SaysWhereItIsNone) {
   EXPECT_EQ(who.column, 9U);
   EXPECT_NE(who.message.find("did you mean 'user'"), std::string::npos) << who.message;
   EXPECT_EQ(read_rate("5/s per ip and usr").error().column, 16U);
+  EXPECT_EQ(read_rate("5/s per ip and user").error().column, 16U) << "no header is named";
 }
 
 struct Bad {
@@ -257,6 +258,14 @@ INSTANTIATE_TEST_SUITE_P(
             "f:2:19: cost is '-1'; expected a whole number from 0 to 1000000000"},
         Bad{"HugeCost", "rules:\n- {name: a, cost: 1e30, limit: 1/s}\n",
             "f:2:19: cost is '1e30'; expected a whole number from 0 to 1000000000"},
+        Bad{"ReplacesInACircle",
+            "rules:\n- {name: a, limit: 1/s, replaces: [b]}\n- {name: b, limit: 1/s, replaces: c}\n"
+            "- {name: c, limit: 1/s, replaces: [b, d]}\n- {name: d, limit: 1/s}\n",
+            "f:3:3: 'b' and 'c' replace each other, in a circle: neither would count"},
+        Bad{"CostNeverGranted", "rules: [{name: a, cost: 3, limit: 2/1h}]",
+            "f:1:25: cost is 3, which '2/1h' never grants"},
+        Bad{"HostWithAPort", "rules: [{name: a, match: {host: ['*.a:80']}, limit: 2/1h}]",
+            "f:1:34: host is '*.a:80'; expected a name without a port"},
         Bad{"ReplacesUnknown",
             "rules:\n- {name: abc, limit: 1/s, replaces: [abd]}\n"
             "- {name: abe, limit: 1/s}\n",

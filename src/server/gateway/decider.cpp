@@ -69,6 +69,13 @@ void Decider::note_too_many(std::string_view domain) {
                              {"mend", "match fewer calls by each rule, or ask fewer descriptors"}});
 }
 
+void Decider::note_no_domain(std::string_view domain) {
+  worker_.metrics.domains_not_found.add(1);
+  worker_.service.log.write(
+      LogKind::domain_not_found,
+      {{"domain", domain}, {"mend", "name it as in the proxy's configuration, or add its rules"}});
+}
+
 void Decider::run(Gathering&& gathering) {
   if (worker_.service.store) return ask_there(std::make_shared<Gathering>(std::move(gathering)));
   ask_here(gathering);

@@ -41,6 +41,9 @@ class Decider {
   /// nothing is kept back. Requires rules of generation().
   void decide(const GateAsk& ask, Then then);
 
+  /// Of a call that is let through because there are no rules for it.
+  void note_no_domain(std::string_view domain);
+
   const RuleCounts& counts() const noexcept { return counts_; }
 
  private:

@@ -40,7 +40,8 @@ void Gathering::gather(const GateAsk& ask) {
     judged.key = std::move(match.key);
     judged.cost = match.rule->cost * ask.hits[judged.call];
     if (match.refused || match.quota->kind == Quota::Kind::blocked) refuse_for_good(judged);
-    if (!match.rule->shadow) hold = std::min(hold, match.rule->hold);
+    const bool waits = match.quota->kind == Quota::Kind::limited && !match.rule->shadow;
+    if (waits) hold = std::min(hold, match.rule->hold);
     try_candidates(judged);
   }
   if (ask.waiting == GateAsk::Waiting::as_rules_say) patience = hold;

@@ -143,6 +143,7 @@ void RateLimits::decide(const RateLimitAsk& ask, grpc::RateLimitReply reply) {
   const std::size_t descriptors = ask.descriptors.size();
   const gateway::RuleIndex* const rules = generation->rules.find(ask.domain);
   if (!rules) {
+    decider_.note_no_domain(ask.domain);
     RateLimitAnswer answer;
     answer.statuses.resize(descriptors);
     return reply.answer(answer);

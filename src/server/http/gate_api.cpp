@@ -102,6 +102,7 @@ class Forwarded {
     if (std::string wrong = read_one("x-forwarded-method", method_); !wrong.empty()) return wrong;
     if (std::string wrong = read_one("x-forwarded-uri", uri_); !wrong.empty()) return wrong;
     if (std::string wrong = read_one("x-forwarded-host", host_); !wrong.empty()) return wrong;
+    if (host_) host_ = gateway::host_of(*host_, lower_host_);
     if (uri_) {
       route_ = gateway::route_of(*uri_);
       uri_ = route_;
@@ -126,6 +127,7 @@ class Forwarded {
   std::optional<std::string_view> uri_;
   std::string route_;  ///< what uri_ is of, in one spelling
   std::optional<std::string_view> host_;
+  std::string lower_host_;
   std::optional<std::string_view> user_;
   std::optional<gateway::Address> ip_;
 };

@@ -216,6 +216,20 @@ TEST(Decider, KeepsAnAnswerBackUntilItsSlot) {
       << "who does not wait is refused";
 }
 
+TEST(Decider, KeepsAnAnswerBackNoLongerThanEveryLimitThatIsMetMay) {
+  for (const auto& [other, let] : {std::pair{"limit: unlimited", true},
+                                   {"limit: 9/s, shadow: true", true},
+                                   {"limit: 9/s, hold: 1s", true},
+                                   {"limit: 9/s", false}}) {
+    Gate gate("rules: [{name: a, limit: leaky-bucket 50/1s queue 10, hold: 1s}, {name: b, " +
+              std::string(other) + "}]");
+    const GateAsk::Waiting waits = GateAsk::Waiting::as_rules_say;
+    EXPECT_TRUE(gate.ask({.calls = {{}}, .waiting = waits})->allowed);
+    const auto refused = gate.ask({.calls = {{}}, .waiting = waits});
+    EXPECT_EQ(!refused, let) << other << ": it is kept back, or refused at once";
+  }
+}
+
 TEST(Decider, ARaisedLimitKeepsWhatWasUsedAndANewNameBeginsAnew) {
   Gate gate("rules: [{name: r, key: '{user}', limit: fixed-window 2/365d}]");
   EXPECT_TRUE(gate.lets("ann"));
@@ -331,8 +345,12 @@ TEST(Decider, ARulesOwnWordOnAStoreThatIsGoneGoesBeforeTheServers) {
 }
 
 TEST(Decider, WithoutItsStoreWhatCanNeverBeGrantedIsNot) {
-  Gate gate("rules: [{name: a, limit: fixed-window 2/365d, cost: 3, without_store: open}]");
-  EXPECT_EQ(let_through(gate, {}), 0);
+  Gate gate("rules: [{name: a, limit: fixed-window 2/365d, without_store: open}]");
+  GoneStore store;
+  redis::RemoteTable table(store, {});
+  gate.service.store = &table;
+  EXPECT_TRUE(gate.ask({.calls = {{}}, .hits = {2}})->allowed);
+  EXPECT_FALSE(gate.ask({.calls = {{}}, .hits = {3}})->allowed);
 }
 
 }  // namespace

@@ -50,6 +50,20 @@ TEST_F(GateApi, BelievesNobodyElse) {
   EXPECT_THAT(ask("127.0.0.1:4711", ""), StartsWith("HTTP/1.1 400 "));
 }
 
+TEST_F(GateApi, KnowsAHostByEverySpelling) {
+  ASSERT_TRUE(
+      gate_.reload("rules: [{name: r, match: {host: Shop.Example}, key: '{host}', limit: "
+                   "fixed-window 1/365d}]"));
+  EXPECT_THAT(ask("127.0.0.1:1", "X-Forwarded-Host: shop.example\r\n"), StartsWith("HTTP/1.1 200"));
+  for (const char* said : {"shop.example", "SHOP.example", "shop.example:8080", "shop.example."}) {
+    EXPECT_THAT(ask("127.0.0.1:1", "X-Forwarded-Host: " + std::string(said) + "\r\n"),
+                StartsWith("HTTP/1.1 429"))
+        << said;
+  }
+  EXPECT_THAT(ask("127.0.0.1:1", "X-Forwarded-Host: shop.example.org\r\n"),
+              StartsWith("HTTP/1.1 200"));
+}
+
 TEST_F(GateApi, BelievesNothingThatIsSaidTwice) {
   EXPECT_THAT(ask("127.0.0.1:1", "X-Forwarded-Uri: /a\r\nx-forwarded-uri: /b\r\n"),
               HasSubstr("two fields x-forwarded-uri; expected that of the proxy alone"));

@@ -142,6 +142,12 @@ class Service(unittest.TestCase):
         answer = Response.FromString(framed[5:])
         self.assertEqual((answer.overall_code, answer.statuses[0].limit_remaining), (OK, 49))
 
+    def test_a_domain_without_rules_lets_through_and_is_told_of(self):
+        self.assertEqual(self.ask("nowhere", [("key1", "foo")]).overall_code, OK)
+        self.assertEqual(self.weir.metric("weir_domain_not_found_total"), 1)
+        self.weir.stop()
+        self.assertRegex(self.weir.errors, "no rules of the domain domain=nowhere")
+
     def test_who_watches_its_health_hears_of_its_end(self):
         watched = self.channel.unary_stream(
             WATCH, request_serializer=HealthRequest.SerializeToString,
