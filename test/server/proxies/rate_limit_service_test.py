@@ -35,7 +35,7 @@ HealthRequest = MESSAGES["grpc.health.v1.HealthCheckRequest"]
 HealthResponse = MESSAGES["grpc.health.v1.HealthCheckResponse"]
 OK, OVER = 1, 2
 SERVING, NOT_SERVING = 1, 2
-SECOND = 1
+SECOND, MINUTE = 1, 2
 
 BASIC = """
 domain: basic
@@ -50,6 +50,14 @@ descriptors:
     rate_limit: {unit: minute, requests_per_unit: 20}
   - key: key3
     rate_limit: {unit: hour, requests_per_unit: 10}
+"""
+SPECIAL = """
+domain: special
+descriptors:
+  - {key: unlimited, rate_limit: {unlimited: true}}
+  - {key: shadow, rate_limit: {unit: minute, requests_per_unit: 2}, shadow_mode: true}
+  - {key: none, rate_limit: {unit: minute, requests_per_unit: 0}}
+  - {key: counted, rate_limit: {unit: minute, requests_per_unit: 10}}
 """
 
 
@@ -67,7 +75,7 @@ class Service(unittest.TestCase):
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
-        for name, text in (("basic", BASIC), ("another", ANOTHER)):
+        for name, text in (("basic", BASIC), ("another", ANOTHER), ("special", SPECIAL)):
             (pathlib.Path(folder.name) / f"{name}.yaml").write_text(text)
         self.weir = Weir("--rules", folder.name)
         self.addCleanup(self.weir.stop)
@@ -75,6 +83,7 @@ class Service(unittest.TestCase):
         self.addCleanup(self.channel.close)
         call = self.channel.unary_unary(RLS, request_serializer=Request.SerializeToString,
                                    response_deserializer=Response.FromString)
+        self.call = call
         self.ask = lambda *asked: call(request_of(*asked), timeout=10)
 
     def in_one_window(self, calls):
@@ -141,6 +150,52 @@ class Service(unittest.TestCase):
         self.assertEqual(framed[:5], b"\0" + (len(framed) - 5).to_bytes(4, "big"))
         answer = Response.FromString(framed[5:])
         self.assertEqual((answer.overall_code, answer.statuses[0].limit_remaining), (OK, 49))
+
+    def test_what_is_unlimited_has_all_left(self):
+        answer = self.ask("special", [("unlimited", "x")])
+        self.assertEqual((answer.overall_code, answer.statuses[0].code), (OK, OK))
+        self.assertEqual(answer.statuses[0].limit_remaining, 2**32 - 1)
+        self.assertFalse(answer.statuses[0].HasField("current_limit"))
+
+    def test_a_rule_in_shadow_mode_says_ok_with_nothing_left(self):
+        def calls(value):
+            return [self.ask("special", [("shadow", value)]) for _ in range(4)]
+
+        for left, answer in zip((1, 0, 0, 0), self.in_one_window(calls)):
+            self.assertEqual((answer.overall_code, answer.statuses[0].code), (OK, OK))
+            self.assertEqual(answer.statuses[0].limit_remaining, left)
+
+    def test_a_limit_of_none_is_over_from_the_first(self):
+        answer = self.ask("special", [("none", "x")])
+        self.assertEqual((answer.overall_code, answer.statuses[0].code), (OVER, OVER))
+        self.assertEqual(answer.statuses[0].limit_remaining, 0)
+
+    def test_a_descriptors_own_limit_goes_before_the_rules(self):
+        def overridden(domain, key, value):
+            request = request_of(domain, [(key, value)])
+            request.descriptors[0].limit.requests_per_unit = 2
+            request.descriptors[0].limit.unit = MINUTE
+            return [self.call(request, timeout=10) for _ in range(4)]
+
+        # More than the rule lets through, less than it does, of a rule in shadow mode, of no rule.
+        for key in ("none", "key2", "shadow", "nobodys"):
+            domain = "another" if key == "key2" else "special"
+            answers = self.in_one_window(lambda value, key=key: overridden(domain, key, value))
+            self.assertEqual([each.overall_code for each in answers], [OK, OK, OVER, OVER], key)
+            limit = answers[0].statuses[0].current_limit
+            self.assertEqual((limit.requests_per_unit, limit.unit), (2, MINUTE), key)
+        answer = overridden("nowhere", "a", "b")[3]
+        self.assertEqual((answer.overall_code, answer.statuses[0].code), (OK, OK))
+
+    def test_what_was_near_and_over_the_limit_is_counted(self):
+        def counted(what):
+            return self.weir.metric(f'weir_rule_{what}_total{{domain="special",rule="counted"}}')
+
+        answers = self.in_one_window(
+            lambda value: [self.ask("special", [("counted", value)]) for _ in range(12)])
+        self.assertEqual([each.overall_code for each in answers], [OK] * 10 + [OVER] * 2)
+        again = counted("over_limit_hits") / 2  # where a window ended meanwhile
+        self.assertEqual(counted("near_limit_hits"), 2 * again)  # the last fifth of ten
 
     def test_a_domain_without_rules_lets_through_and_is_told_of(self):
         self.assertEqual(self.ask("nowhere", [("key1", "foo")]).overall_code, OK)
