@@ -170,6 +170,7 @@ class Page:
         self.folder = folder
         self.ports = {shown: free_port() for shown in PORTS.values()}
         self.server = None
+        self.run = []
         programs = pathlib.Path(folder) / ".programs"
         programs.mkdir()
         weir = programs / "weir"
@@ -216,6 +217,7 @@ class Page:
             self.serve(Step(step.line, "weir serve", []))
         wanted = re.search(r"#\s*exits (\d+)\s*$", step.command)
         terminal = Terminal(self.here(step.command), self.folder, self.environment)
+        self.run.append(terminal)
         try:
             status = terminal.wait(COMMAND_SECONDS)
         except Mismatch as mismatch:
@@ -254,6 +256,12 @@ class Page:
                 raise Mismatch(f"line {step.line}: $ {step.command}\nno server listens; it "
                                f"printed:\n{self.server.output()}")
             time.sleep(0.02)
+
+    def end_what_was_left(self) -> None:
+        """What commands started and did not wait for."""
+        for terminal in self.run:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(terminal.process.pid, signal.SIGTERM)
 
     def stop_server(self) -> None:
         server, self.server = self.server, None
@@ -314,6 +322,7 @@ def main() -> int:
             print(f"{arguments.page}: {mismatch}")
             return 1
         finally:
+            page.end_what_was_left()
             with contextlib.suppress(Mismatch):
                 page.stop_server()
     print(f"{done} blocks did what the page says")
