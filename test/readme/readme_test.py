@@ -259,9 +259,12 @@ class Page:
 
     def end_what_was_left(self) -> None:
         """What commands started and did not wait for."""
-        for terminal in self.run:
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(terminal.process.pid, signal.SIGTERM)
+        sessions = {terminal.process.pid for terminal in self.run}
+        for stat in pathlib.Path("/proc").glob("[0-9]*/stat"):
+            with contextlib.suppress(OSError):
+                session = stat.read_text().rpartition(")")[2].split()[3]
+                if int(session) in sessions:
+                    os.kill(int(stat.parent.name), signal.SIGTERM)
 
     def stop_server(self) -> None:
         server, self.server = self.server, None
