@@ -440,7 +440,8 @@ class InAStore(Admin):
         super().setUp()
 
     def server(self, *arguments):
-        return super().server("--store", f"redis://127.0.0.1:{self.redis.port}", *arguments)
+        return super().server("--store", f"redis://127.0.0.1:{self.redis.port}",
+                              "--store-deadline", "5s", *arguments)
 
     def test_peek_and_reset_are_of_its_states(self):
         field = {"X-Forwarded-For": "192.0.2.1"}
