@@ -30,9 +30,10 @@ std::string route_of(std::string_view target) {
 
 std::string_view host_of(std::string_view said, std::string& scratch) {
   const std::size_t colon = said.rfind(':');
-  // An IPv6 address has colons too, within brackets.
-  if (colon != said.npos && said.find(']', colon) == said.npos &&
-      std::ranges::all_of(said.substr(colon + 1), is_digit)) {
+  // An IPv6 address has colons of its own, and brackets where a port follows.
+  const bool before_port =
+      colon != said.npos && (said.find(':') == colon || said[colon - 1] == ']');
+  if (before_port && std::ranges::all_of(said.substr(colon + 1), is_digit)) {
     said = said.substr(0, colon);
   }
   if (said.ends_with('.')) said.remove_suffix(1);

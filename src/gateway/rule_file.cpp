@@ -199,27 +199,31 @@ EdgeRule rule_of(const YamlNode& node) {
   return rule;
 }
 
+/// Where each rule stands.
+using PlaceOf = std::map<std::string_view, std::size_t>;
+
+PlaceOf places_of(const std::vector<EdgeRule>& rules) {
+  PlaceOf place_of;
+  for (std::size_t at = 0; at < rules.size(); ++at) place_of.emplace(rules[at].name, at);
+  return place_of;
+}
+
 /// Only names that are there can be replaced.
-void check_replaced(const Domain& domain, const YamlNode& rules) {
-  std::vector<std::string_view> names;
-  for (const EdgeRule& rule : domain.rules) names.push_back(rule.name);
-  std::ranges::sort(names);
-  for (const EdgeRule& rule : domain.rules) {
+void check_replaced(const std::vector<EdgeRule>& rules, const PlaceOf& place_of) {
+  for (const EdgeRule& rule : rules) {
     for (const std::string& name : rule.replaces) {
-      if (std::ranges::binary_search(names, name)) continue;
-      throw FileError{rule.at.line > 0 ? rule.at : rules.at,
-                      "replaces names '" + name + "', which no rule of this domain has" +
-                          suggestion(name, names)};
+      if (place_of.contains(name)) continue;
+      std::vector<std::string_view> names;
+      for (const auto& [known, at] : place_of) names.push_back(known);
+      throw FileError{rule.at, "replaces names '" + name + "', which no rule of this domain has" +
+                                   suggestion(name, names)};
     }
   }
 }
 
 /// Of rules that replace each other in a circle none would count. Takes away those that nobody
 /// replaces, again and again: what is left stands in a circle or behind one.
-void check_circles(const Domain& domain) {
-  const std::vector<EdgeRule>& rules = domain.rules;
-  std::map<std::string_view, std::size_t> place_of;
-  for (std::size_t at = 0; at < rules.size(); ++at) place_of.emplace(rules[at].name, at);
+void check_circles(const std::vector<EdgeRule>& rules, const PlaceOf& place_of) {
   std::vector<std::size_t> replacers(rules.size());
   for (const EdgeRule& rule : rules) {
     for (const std::string& name : rule.replaces) ++replacers[place_of.at(name)];
@@ -363,8 +367,9 @@ Domain read_own_file(const YamlNode& root) {
     }
     if (domain.rules.size() > most_rules) fail(rule, "more than 100000 rules");
   }
-  check_replaced(domain, rules);
-  check_circles(domain);
+  const PlaceOf place_of = places_of(domain.rules);
+  check_replaced(domain.rules, place_of);
+  check_circles(domain.rules, place_of);
   fields.finish();
   return domain;
 }

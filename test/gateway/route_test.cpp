@@ -30,7 +30,9 @@ TEST(Host, IsOneForAllSpellingsOfAName) {
   }
   EXPECT_EQ(host_of("[2001:DB8::1]:80", scratch), "[2001:db8::1]");
   EXPECT_EQ(host_of("[::1]", scratch), "[::1]");
+  EXPECT_EQ(host_of("2001:db8::1", scratch), "2001:db8::1");
   EXPECT_EQ(host_of("shop.example:x", scratch), "shop.example:x");
+  EXPECT_EQ(host_of(":80", scratch), "");
   EXPECT_EQ(host_of("", scratch), "");
 }
 

@@ -259,15 +259,21 @@ class Recipe:
             each.join()
         self.assertEqual(statuses, {200: 5, 429: 35}, self.said())
 
-    def test_a_rule_says_what_becomes_of_it_without_its_store(self):
+    def keep_in_a_store(self, text):
+        """Puts a weir with these rules in place: one of two over a Redis, which is returned."""
         store = Redis()
         self.addCleanup(store.end)
         rules = self.scratch / "rules_of_a_store.yaml"
-        rules.write_text(RULES_OF_A_STORE)
+        rules.write_text(text)
         self.weir.stop()
         self.weir = self.enter(Weir(
-            "--http", f"127.0.0.1:{self.weir.ports['http']}", "--rules", str(rules), "--store",
-            f"redis://127.0.0.1:{store.port}", "--store-deadline", "2s", "--members", "2"))
+            f"--{self.protocol}", f"127.0.0.1:{self.weir.ports[self.protocol]}", "--rules",
+            str(rules), "--store", f"redis://127.0.0.1:{store.port}", "--store-deadline", "2s",
+            "--members", "2"))
+        return store
+
+    def test_a_rule_says_what_becomes_of_it_without_its_store(self):
+        store = self.keep_in_a_store(RULES_OF_A_STORE)
         self.weir.eventually(lambda: self.ask("/seen").status == 429)
 
         def statuses(path):
@@ -381,14 +387,7 @@ class Envoy(EnvoyProxy, unittest.TestCase):
 
     # Its rules know no paths: POST of /login is closed, all else open.
     def test_a_rule_says_what_becomes_of_it_without_its_store(self):
-        store = Redis()
-        self.addCleanup(store.end)
-        rules = self.scratch / "rules_of_a_store.yaml"
-        rules.write_text(RULES_OF_ENVOYS_STORE)
-        self.weir.stop()
-        self.weir = self.enter(Weir(
-            "--grpc", f"127.0.0.1:{self.weir.ports['grpc']}", "--rules", str(rules), "--store",
-            f"redis://127.0.0.1:{store.port}", "--store-deadline", "2s"))
+        store = self.keep_in_a_store(RULES_OF_ENVOYS_STORE)
         self.weir.eventually(lambda: "RateLimit" in self.ask("/").fields)
         self.assertEqual(self.ask("/login", "POST").status, 200, self.said())
         store.kill()
