@@ -21,9 +21,24 @@ struct Table::Place {
   Span slack() const { return longest_span; }
 };
 
-/// The places of a request. Room that was set aside for a state which was not kept is given back.
+/// The places of a request: the same key named twice pays once for both. Room that was set aside
+/// for a state which was not kept is given back.
 struct Table::Places {
-  Places(Table& of, std::size_t most) : table(of) { all.reserve(most); }
+  Places(Table& of, std::span<const Claim> claims) : table(of) {
+    all.reserve(claims.size());
+    for (std::size_t at = 0; at < claims.size(); ++at) {
+      const Subject& subject = claims[at].subject;
+      const auto same = std::find_if(all.begin(), all.end(), [&](const Place& place) {
+        return place.subject.rule == subject.rule && place.subject.key == subject.key;
+      });
+      place_of[at] = static_cast<std::size_t>(same - all.begin());
+      if (same == all.end()) {
+        const std::uint64_t hash = table.hash_of(subject);
+        all.push_back({.subject = subject, .hash = hash, .shard = &table.shard_of(hash)});
+      }
+      all[place_of[at]].cost += claims[at].cost;
+    }
+  }
   ~Places() {
     for (const Place& place : all) {
       if (place.reserved) table.release(StateStore::largest_bytes(place.name()));
@@ -32,8 +47,15 @@ struct Table::Places {
   Places(const Places&) = delete;
   Places& operator=(const Places&) = delete;
 
+  /// The first claim that the place stands for.
+  std::size_t claim_of(std::size_t place) const {
+    return static_cast<std::size_t>(std::find(place_of.begin(), place_of.end(), place) -
+                                    place_of.begin());
+  }
+
   Table& table;
   std::vector<Place> all;
+  std::array<std::size_t, most_claims> place_of{};  ///< of each claim
 };
 
 /// The locks of a request, and the time at which it is decided.
@@ -99,31 +121,16 @@ void Table::keep(Place& place, Verdict verdict) {
 }
 
 JointAnswer Table::take_all(std::span<const Claim> claims, const Request& request, Grant* grants) {
-  // The same key named twice pays once for both.
-  Places kept_or_not(*this, claims.size());
-  std::vector<Place>& places = kept_or_not.all;
-  std::array<std::size_t, most_claims> place_of{};
-  for (std::size_t at = 0; at < claims.size(); ++at) {
-    const Subject& subject = claims[at].subject;
-    const auto same = std::find_if(places.begin(), places.end(), [&](const Place& place) {
-      return place.subject.rule == subject.rule && place.subject.key == subject.key;
-    });
-    place_of[at] = static_cast<std::size_t>(same - places.begin());
-    if (same == places.end()) {
-      const std::uint64_t hash = hash_of(subject);
-      places.push_back({.subject = subject, .hash = hash, .shard = &shard_of(hash)});
-    }
-    places[place_of[at]].cost += claims[at].cost;
-  }
-
+  Places of_request(*this, claims);
+  std::vector<Place>& places = of_request.all;
   Joint joint = lock_all(places, request.now);
   for (Place& place : places) settle(place, joint);
   Request asked = request;
   asked.now = joint.now;
   const JointDecision decided = decide_jointly<Machine>(places, asked);
-  JointAnswer answer{decided.decision, joint.now, decided.binding};
+  const JointAnswer answer{decided.decision, joint.now, of_request.claim_of(decided.binding)};
   for (std::size_t at = 0; grants && at < claims.size(); ++at) {
-    const Place& place = places[place_of[at]];
+    const Place& place = places[of_request.place_of[at]];
     note_grant<Machine>(place.config(), *place.held.first, claims[at].cost, answer.decision,
                         grants[at]);
     if (places.size() > 1) grants[at].turn = Turn::joint;
@@ -134,10 +141,17 @@ JointAnswer Table::take_all(std::span<const Claim> claims, const Request& reques
     }
     keep(place, answer.decision.verdict);
   }
-  // The binding place as the caller counts: the first claim that it stands for.
-  answer.binding = static_cast<std::size_t>(
-      std::find(place_of.begin(), place_of.end(), answer.binding) - place_of.begin());
   return answer;
+}
+
+JointAnswer Table::peek_all(std::span<const Claim> claims, const Request& request) {
+  Places of_request(*this, claims);
+  Joint joint = lock_all(of_request.all, request.now);
+  for (Place& place : of_request.all) settle(place, joint);
+  Request asked = request;
+  asked.now = joint.now;
+  const JointDecision decided = peek_jointly<Machine>(of_request.all, asked);
+  return {decided.decision, joint.now, of_request.claim_of(decided.binding)};
 }
 
 }  // namespace weir

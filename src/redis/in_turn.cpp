@@ -27,6 +27,7 @@ std::vector<std::vector<std::size_t>> InTurn::slots_of(const std::vector<std::st
 void InTurn::ask_next() {
   if (taken_.size() == slots_.size()) return tell_all();
   auto part = std::make_shared<RemoteRequest>();
+  part->question = whole_->question;
   for (const std::size_t at : slots_[taken_.size()]) part->parts.push_back(whole_->parts[at]);
   part->patience = Span{0};
   part->asked_at = whole_->asked_at;
@@ -54,6 +55,7 @@ void InTurn::heard(RemoteAnswer&& answer) {
 }
 
 void InTurn::give_all_back() {
+  if (whole_->question == StandIn::Question::peek) return;
   const std::vector<Claim> claims = whole_->claims();
   for (std::size_t slot = taken_.size(); slot-- > 0;) {
     for (std::size_t at = slots_[slot].size(); at-- > 0;) {

@@ -14,7 +14,7 @@ namespace weir::redis {
 /// Takes the claims slot by slot, in the order of their keys, so that two such requests never wait
 /// for each other; claims of one slot are taken together. Where one is refused, those before it are
 /// given back, the last first: permits by release, all else by refund. Nobody waits: what is taken
-/// is taken now.
+/// is taken now. A peek asks in the same order, and nothing is given back.
 ///
 /// Bound    each limit's own. Nobody else is let in beside it, but others may be denied for units
 ///          that are then given back: at most the request's cost under each key, until the call and

@@ -64,9 +64,12 @@ inline RemoteRequestPtr owned(StandIn::Question question, const Subject& subject
   return asked;
 }
 
-inline RemoteRequestPtr owned(std::span<const Claim> claims, const RemoteTable::JointAsk& ask,
-                              RemoteTable::Then then) {
+inline RemoteRequestPtr owned(StandIn::Question question, std::span<const Claim> claims,
+                              const RemoteTable::JointAsk& ask, RemoteTable::Then then) {
+  assert(!claims.empty() && claims.size() <= Table::most_claims);
+  assert(ask.without_store.empty() || ask.without_store.size() == claims.size());
   auto asked = std::make_shared<RemoteRequest>();
+  asked->question = question;
   asked->parts.reserve(claims.size());
   for (std::size_t at = 0; at < claims.size(); ++at) {
     std::optional<WithoutStore> word;

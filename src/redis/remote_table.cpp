@@ -1,7 +1,6 @@
 #include "redis/remote_table.hpp"
 
 #include <algorithm>
-#include <cassert>
 #include <utility>
 
 #include "redis/denials.hpp"
@@ -370,9 +369,11 @@ void RemoteTable::peek(const Subject& subject, const Ask& ask, Then then) {
 }
 
 void RemoteTable::take_all(std::span<const Claim> claims, const JointAsk& ask, Then then) {
-  assert(!claims.empty() && claims.size() <= Table::most_claims);
-  assert(ask.without_store.empty() || ask.without_store.size() == claims.size());
-  body_->begin(owned(claims, ask, std::move(then)));
+  body_->begin(owned(StandIn::Question::take, claims, ask, std::move(then)));
+}
+
+void RemoteTable::peek_all(std::span<const Claim> claims, const JointAsk& ask, Then then) {
+  body_->begin(owned(StandIn::Question::peek, claims, ask, std::move(then)));
 }
 
 void RemoteTable::cancel(const Subject& subject, const Grant& grant, Given given) {

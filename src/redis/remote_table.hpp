@@ -80,6 +80,8 @@ class RemoteTable {
   /// All or none. Keys of several slots of a cluster are taken in their order and given back in
   /// reverse where a later one refuses. Requires 1 to Table::most_claims claims.
   void take_all(std::span<const Claim> claims, const JointAsk& ask, Then then);
+  /// What take_all() would answer.
+  void peek_all(std::span<const Claim> claims, const JointAsk& ask, Then then);
 
   /// The store keeps no list of spent grants: the caller spends each once.
   void cancel(const Subject& subject, const Grant& grant, Given given);

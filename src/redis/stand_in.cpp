@@ -92,16 +92,18 @@ RemoteAnswer StandIn::by_share(Question question, const Asked& asked, Instant no
     ++count;
   }
   RemoteAnswer answer{.source = Source::fallback};
+  const bool peek = question == Question::peek;
   if (count == 1) {
     const Request one{now, shares[0].cost, asked.patience};
-    const Answer told = question == Question::peek ? table_.peek(shares[0].subject, one)
-                                                   : table_.take(shares[0].subject, one);
+    const Answer told =
+        peek ? table_.peek(shares[0].subject, one) : table_.take(shares[0].subject, one);
     answer.decision = told.decision;
     answer.decided_at = told.decided_at;
     answer.binding = claim_of[0];
   } else {
-    const JointAnswer told =
-        table_.take_all(std::span(shares).first(count), {now, 0, asked.patience});
+    const auto claims = std::span(shares).first(count);
+    const Request all{now, 0, asked.patience};
+    const JointAnswer told = peek ? table_.peek_all(claims, all) : table_.take_all(claims, all);
     answer.decision = told.decision;
     answer.decided_at = told.decided_at;
     answer.binding = claim_of[told.binding];

@@ -44,7 +44,7 @@ class StandIn {
     std::optional<Span> patience{};
   };
 
-  /// Requires a claim at least, and one alone to peek.
+  /// Requires a claim at least.
   RemoteAnswer decide(Question question, const Asked& asked);
 
  private:

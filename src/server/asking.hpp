@@ -38,7 +38,7 @@ struct JointlyDecided {
   std::span<const Claim> claims;
   const Decision& decision;
   Instant decided_at;
-  std::span<const Grant> grants;  ///< one for each claim, or none
+  std::span<const Grant> grants{};  ///< one for each claim, or none
   std::size_t binding;
   bool atomic = true;
   std::optional<redis::Source> source{};
@@ -163,6 +163,23 @@ void ask_to_take_all(Context& context, std::span<const Claim> claims, std::optio
                       .decision = answer.decision,
                       .decided_at = answer.decided_at,
                       .grants = std::span(grants).first(claims.size()),
+                      .binding = answer.binding},
+       reply);
+}
+
+/// The same, and nothing is taken.
+template <typename Context, typename Reply, typename Tell>
+void ask_to_peek_all(Context& context, std::span<const Claim> claims, std::optional<Span> patience,
+                     Reply& reply, const Tell& tell) {
+  if (context.service.store) {
+    return context.service.store->peek_all(claims, {.patience = patience},
+                                           telling(later_for(context, reply), claims, tell));
+  }
+  const JointAnswer answer = context.service.table.peek_all(claims, {context.now, 0, patience});
+  tell(static_cast<WorkerContext&>(context),
+       JointlyDecided{.claims = claims,
+                      .decision = answer.decision,
+                      .decided_at = answer.decided_at,
                       .binding = answer.binding},
        reply);
 }

@@ -127,6 +127,22 @@ TEST_F(TakeAll, PunishesOnlyTheKeyThatRefuses) {
   EXPECT_EQ(table_.take({blocking, "other"}, {start + 59s, 1, {}}).decision.verdict, granted);
 }
 
+TEST_F(TakeAll, IsToldByAPeekAndNothingIsTaken) {
+  const std::array claims{Claim{{rule("5/1h"), "one"}, 2}, Claim{{rule("3/1h"), "other"}, 3}};
+  for (int each = 0; each < 2; ++each) {
+    const JointAnswer peeked = table_.peek_all(claims, {start, 0, {}});
+    EXPECT_EQ(peeked.decision, (Decision{granted, start, 3, 3, start}));
+    EXPECT_EQ(peeked.binding, 1u);
+  }
+  EXPECT_EQ(table_.stats().keys, 0u);
+  EXPECT_EQ(table_.stats().bytes, 0u);  // no room was kept for them
+  ASSERT_EQ(table_.take_all(claims, {start, 0, {}}).decision.verdict, granted);
+  const JointAnswer peeked = table_.peek_all(claims, {start + 1s, 0, {}});
+  EXPECT_EQ(peeked.decision.verdict, denied);
+  EXPECT_EQ(peeked.binding, 1u);
+  EXPECT_EQ(remaining(rule("5/1h"), "one", start + 1s), 3);
+}
+
 TEST_F(TakeAll, GrantsAreGivenBackOneByOne) {
   const Rule* one = rule("5/1h");
   const Rule* other = rule("sliding-log 9/1h");
@@ -220,7 +236,15 @@ TEST_F(TakeAll, AgreesWithThePureStates) {
     }
     Request request{now, 0, {}};
     if (below(2) == 0) request.patience = Span{static_cast<std::int64_t>(below(400'000))};
-    const Decision decision = table_.take_all(claims, request).decision;
+    const JointAnswer peeked = table_.peek_all(claims, request);
+    ASSERT_EQ(table_.peek_all(claims, request).decision, peeked.decision);
+    const JointAnswer answer = table_.take_all(claims, request);
+    const Decision decision = answer.decision;
+    ASSERT_EQ(peeked.decision.verdict, decision.verdict) << "event " << event;
+    ASSERT_EQ(peeked.decision.ready_at, decision.ready_at) << "event " << event;
+    if (decision.verdict != granted) {
+      ASSERT_EQ(peeked.binding, answer.binding) << "event " << event;
+    }
     ++verdicts[static_cast<std::size_t>(decision.verdict)];
     ASSERT_EQ((PureTakeAll::Answer{decision.verdict, decision.ready_at}),
               pure.take(claims, request))

@@ -48,10 +48,30 @@ TEST(ClaimsInSeveralSlots, AreAllTakenAndTheAnswerSaysThatItWasInTurn) {
   for (const char* key : {"a", "b", "c"}) EXPECT_EQ(cluster.remaining("5/1h", key), 4);
 }
 
+TEST(ClaimsInSeveralSlots, ArePeekedAtInTurnAndNothingIsTaken) {
+  Cluster cluster;
+  const RemoteAnswer answer = cluster.peek_all("5/1h", {"c", "a", "b"});
+  EXPECT_EQ(answer.decision.verdict, Verdict::granted);
+  EXPECT_EQ(answer.decision.remaining, 5);
+  EXPECT_FALSE(answer.atomic);
+  EXPECT_FALSE(cluster.crossed);
+  for (int each = 0; each < 5; ++each) (void)cluster.take("5/1h", "b");
+  cluster.asked.clear();
+  const RemoteAnswer refused = cluster.peek_all("5/1h", {"c", "a", "b"});
+  EXPECT_EQ(refused.decision.verdict, Verdict::denied);
+  EXPECT_EQ(refused.binding, 2u);
+  for (const std::string& asked : cluster.asked) EXPECT_TRUE(asked.starts_with("weir_1_peek"));
+  for (const char* key : {"a", "c"}) EXPECT_EQ(cluster.remaining("5/1h", key), 5);
+}
+
 TEST(ClaimsInOneSlot, AreTakenAtOnce) {
   Cluster cluster;
   const RemoteAnswer answer = cluster.take_all("5/1h", {"a", "a"});
   EXPECT_TRUE(answer.atomic);
+  EXPECT_EQ(cluster.remaining("5/1h", "a"), 3);
+  const RemoteAnswer peeked = cluster.peek_all("5/1h", {"a", "a"});
+  EXPECT_TRUE(peeked.atomic);
+  EXPECT_EQ(peeked.decision.remaining, 3);
   EXPECT_EQ(cluster.remaining("5/1h", "a"), 3);
 }
 

@@ -145,6 +145,17 @@ TEST(RemoteTable, SeveralClaimsAreTakenByShareAllOrNone) {
   EXPECT_EQ(calls.peek("10/1m", "a").decision.remaining, 4);
 }
 
+TEST(RemoteTable, SeveralClaimsArePeekedAtByShareAndNothingIsTaken) {
+  RemoteCalls calls{{.members = 2}};
+  calls.store.fate = [](const Words&) { return Fate::not_sent; };
+  for (int call = 0; call < 2; ++call) {
+    const RemoteAnswer answer = calls.peek_all("10/1m", {"a", "b"});
+    EXPECT_EQ(answer.source, Source::fallback);
+    EXPECT_EQ(answer.decision.verdict, Verdict::granted);
+    EXPECT_EQ(answer.decision.remaining, 5);
+  }
+}
+
 TEST(RemoteTable, SharesOfNumbersThatComeWithTheCallAreDividedToo) {
   RemoteCalls calls{{.members = 2}};
   calls.store.fate = [](const Words&) { return Fate::not_sent; };

@@ -39,9 +39,11 @@ struct RemoteCalls {
     return last();
   }
   RemoteAnswer take_all(std::string_view limit, std::initializer_list<std::string_view> keys) {
-    std::vector<Claim> claims;
-    for (const std::string_view key : keys) claims.push_back({subject(limit, key), 1});
-    table.take_all(claims, {}, keep());
+    table.take_all(claims(limit, keys), {}, keep());
+    return last();
+  }
+  RemoteAnswer peek_all(std::string_view limit, std::initializer_list<std::string_view> keys) {
+    table.peek_all(claims(limit, keys), {}, keep());
     return last();
   }
   RemoteGift refund(std::string_view limit, std::string_view key, Cost units) {
@@ -66,6 +68,11 @@ struct RemoteCalls {
   std::vector<RemoteAnswer> answers;
 
  private:
+  std::vector<Claim> claims(std::string_view limit, std::initializer_list<std::string_view> keys) {
+    std::vector<Claim> claims;
+    for (const std::string_view key : keys) claims.push_back({subject(limit, key), 1});
+    return claims;
+  }
   RemoteTable::Then keep() {
     return [this](RemoteAnswer&& answer) { answers.push_back(std::move(answer)); };
   }

@@ -96,6 +96,9 @@ class Table {
   JointAnswer take_all(std::span<const Claim> claims, const Request& request,
                        Grant* grants = nullptr);
 
+  /// What take_all() would answer; the numbers are those before it.
+  JointAnswer peek_all(std::span<const Claim> claims, const Request& request);
+
   /// The units given back: of a grant whose instant has not passed, or used before.
   Cost cancel(const Subject& subject, Instant now, const Grant& grant);
   Cost refund(const Subject& subject, Instant now, Cost units);
@@ -161,9 +164,9 @@ class Table {
  private:
   struct Shard;
   struct Held;   ///< what decides for a key: its own state, or two shared ones
-  struct Place;  ///< a key of take_all()
+  struct Place;  ///< a key of several
   struct Places;
-  struct Joint;  ///< the locks of take_all()
+  struct Joint;  ///< the locks of several keys
   class SharedStates;
 
   std::uint64_t hash_of(const Subject& subject) const noexcept;

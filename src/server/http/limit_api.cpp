@@ -1,7 +1,5 @@
 #include "server/http/limit_api.hpp"
 
-#include <algorithm>
-#include <array>
 #include <optional>
 #include <string>
 #include <utility>
@@ -9,49 +7,11 @@
 #include "server/asking.hpp"
 #include "server/http/decision_json.hpp"
 #include "server/http/for_programs.hpp"
-#include "server/http/query.hpp"
-#include "server/http/subject_json.hpp"
+#include "server/http/limit_ask.hpp"
 #include "server/rate_policy.hpp"
-#include "weir/duration.hpp"
-#include "wire/integer.hpp"
 
 namespace weir::server {
 namespace {
-
-constexpr JsonRange costs{0, longest_span.count()};
-
-/// Bad input: what was expected, and where.
-using Wrong = JsonError;
-
-/// One key and how much of it. The key lies in the request.
-struct Asked {
-  Subject subject{};
-  Cost cost = 1;
-};
-
-/// "key", "limit" and "cost" of an object.
-Expected<Asked, Wrong> read_asked(HttpContext& context, const JsonPlace& object) {
-  const auto subject = read_subject(context, object);
-  if (!subject) return subject.error();
-  Asked asked{.subject = *subject};
-  if (const auto cost_member = object.member("cost")) {
-    const auto cost = cost_member->whole_number(costs);
-    if (!cost) return cost.error();
-    asked.cost = *cost;
-  }
-  return asked;
-}
-
-/// Absent where the limit's own is meant.
-Expected<std::optional<Span>, Wrong> read_patience(const JsonPlace& object) {
-  const auto member = object.member("patience");
-  if (!member) return std::optional<Span>{};
-  const auto text = member->text();
-  if (!text) return Wrong{text.error().message};
-  const auto span = parse_duration(*text);
-  if (!span) return Wrong{member->expected("a length of time, such as \"50ms\"").message};
-  return std::optional<Span>{*span};
-}
 
 /// 200, 429, or 503 where nobody decided.
 int status_of(const Decision& decision, const std::optional<redis::Source>& source) {
@@ -93,20 +53,25 @@ std::optional<std::string> grant_of(WorkerContext& worker, const Decided& decide
   return grant_text(worker, *decided.subject.rule, *decided.grant);
 }
 
-void take_one(HttpContext& context, const JsonPlace& body, HttpReply& reply) {
-  const auto asked = read_asked(context, body);
-  if (!asked) return reply.send(problem(400, asked.error().message));
-  const auto patience = read_patience(body);
-  if (!patience) return reply.send(problem(400, patience.error().message));
-  const auto tell = [cost = asked->cost](WorkerContext& worker, const Decided& decided,
-                                         auto& told) {
+void take_one(HttpContext& context, const OneAsked& asked, HttpReply& reply) {
+  const auto tell = [cost = asked.claim.cost](WorkerContext& worker, const Decided& decided,
+                                              auto& told) {
     count(worker, decided, cost);
     wire::Json answer = wire::Json::object();
     add_decision(answer, decided.decision, decided.decided_at);
     if (const auto grant = grant_of(worker, decided, cost)) answer.member("grant", *grant);
     told.send(answer_of(decided, answer));
   };
-  ask_to_take(context, asked->subject, {asked->cost, *patience}, reply, tell);
+  ask_to_take(context, asked.claim.subject, {asked.claim.cost, asked.patience}, reply, tell);
+}
+
+void peek_one(HttpContext& context, const OneAsked& asked, HttpReply& reply) {
+  const auto tell = [](WorkerContext&, const Decided& decided, auto& told) {
+    wire::Json answer = wire::Json::object();
+    add_decision(answer, decided.decision, decided.decided_at);
+    told.send(answer_of(decided, answer));
+  };
+  ask_to_peek(context, asked.claim.subject, {asked.claim.cost, asked.patience}, reply, tell);
 }
 
 wire::Json grants_of(WorkerContext& worker, const JointlyDecided& decided) {
@@ -122,89 +87,51 @@ wire::Json grants_of(WorkerContext& worker, const JointlyDecided& decided) {
   return grants;
 }
 
-void take_all(HttpContext& context, const JsonPlace& body, HttpReply& reply) {
-  const auto refuse = [&reply](const std::string& message) { reply.send(problem(400, message)); };
-  const JsonPlace list = *body.member("all");
-  const auto size = list.size_of_array({1, std::int64_t{Table::most_claims}});
-  if (!size) return refuse(size.error().message);
-  std::array<Claim, Table::most_claims> claims{};
-  for (std::size_t at = 0; at < *size; ++at) {
-    const JsonPlace element = list.element(at);
-    if (auto wrong = element.check_members({"key", "limit", "cost"})) return refuse(wrong->message);
-    const auto asked = read_asked(context, element);
-    if (!asked) return refuse(asked.error().message);
-    claims[at] = {asked->subject, asked->cost};
-  }
-  const auto patience = read_patience(body);
-  if (!patience) return refuse(patience.error().message);
+wire::Json body_of(const JointlyDecided& decided) {
+  wire::Json body = wire::Json::object();
+  add_decision(body, decided.decision, decided.decided_at);
+  return body;
+}
+
+void add_binding(wire::Json& body, const JointlyDecided& decided) {
+  body.member("key", decided.claims[decided.binding].subject.key);
+  body.member("atomic", decided.atomic);
+}
+
+void take_all(HttpContext& context, const SeveralAsked& asked, HttpReply& reply) {
   const auto tell = [](WorkerContext& worker, const JointlyDecided& decided, auto& told) {
     count(worker, decided);
-    wire::Json answer = wire::Json::object();
-    add_decision(answer, decided.decision, decided.decided_at);
+    wire::Json answer = body_of(decided);
     if (taken(decided.decision.verdict)) answer.member("grant", grants_of(worker, decided));
-    answer.member("key", decided.claims[decided.binding].subject.key);
-    answer.member("atomic", decided.atomic);
+    add_binding(answer, decided);
     told.send(answer_of(decided, answer));
   };
-  ask_to_take_all(context, std::span(claims).first(*size), *patience, reply, tell);
+  ask_to_take_all(context, asked.all(), asked.patience, reply, tell);
 }
 
-void take(HttpContext& context, const HttpRequest& request, HttpReply& reply) {
+void peek_all(HttpContext& context, const SeveralAsked& asked, HttpReply& reply) {
+  const auto tell = [](WorkerContext&, const JointlyDecided& decided, auto& told) {
+    wire::Json answer = body_of(decided);
+    add_binding(answer, decided);
+    told.send(answer_of(decided, answer));
+  };
+  ask_to_peek_all(context, asked.all(), asked.patience, reply, tell);
+}
+
+/// A body that asks for one key goes to `one`, for several to `several`.
+template <auto one, auto several>
+void read_and_ask(HttpContext& context, const HttpRequest& request, HttpReply& reply) {
   JsonText text;
   if (const auto wrong = text.read(request.body)) return reply.send(problem(400, wrong->message));
   const JsonPlace body(text.value(), "");
-  const bool several = text.value().is_object() && body.member("all");
-  const auto wrong = several ? body.check_members({"all", "patience"})
-                             : body.check_members({"key", "limit", "cost", "patience"});
-  if (wrong) return reply.send(problem(400, wrong->message));
-  if (several) return take_all(context, body, reply);
-  take_one(context, body, reply);
-}
-
-void peek(HttpContext& context, const HttpRequest& request, HttpReply& reply) {
-  JsonText text;
-  if (const auto wrong = text.read(request.body)) return reply.send(problem(400, wrong->message));
-  const JsonPlace body(text.value(), "");
-  if (const auto wrong = body.check_members({"key", "limit", "cost", "patience"})) {
-    return reply.send(problem(400, wrong->message));
-  }
-  const auto asked = read_asked(context, body);
-  if (!asked) return reply.send(problem(400, asked.error().message));
-  const auto patience = read_patience(body);
-  if (!patience) return reply.send(problem(400, patience.error().message));
-  const auto tell = [](WorkerContext&, const Decided& decided, auto& told) {
-    wire::Json answer = wire::Json::object();
-    add_decision(answer, decided.decision, decided.decided_at);
-    told.send(answer_of(decided, answer));
+  const auto ask = [&](const auto& asked, auto then) {
+    if (!asked) return reply.send(problem(400, asked.error().message));
+    then(context, *asked, reply);
   };
-  ask_to_peek(context, asked->subject, {asked->cost, *patience}, reply, tell);
-}
-
-/// "key", "limit" and "cost" of a query.
-Expected<Asked, Wrong> read_asked(HttpContext& context, const QueryMembers& members) {
-  std::optional<std::string_view> key;
-  std::optional<std::string_view> limit;
-  Cost cost = 1;
-  for (const auto& [name, value] : members) {
-    if (name == "key") {
-      key = value;
-    } else if (name == "limit") {
-      limit = value;
-    } else if (name == "cost") {
-      const auto number = wire::strict_integer(value);
-      if (!number || *number < costs.least || *number > costs.most) {
-        return Wrong{"cost: expected a whole number from 0 to " + std::to_string(costs.most)};
-      }
-      cost = *number;
-    } else {
-      return Wrong{"query: expected none but key, limit, cost"};
-    }
+  if (text.value().is_object() && body.member("all")) {
+    return ask(read_several(context, body), several);
   }
-  if (!key || !limit) return Wrong{"query: expected key=...&limit=..., as in key=alice&limit=5/1m"};
-  if (auto wrong = check_key(context, {"key", *key})) return *std::move(wrong);
-  const auto rule = find_rule(context, {"limit", *limit});
-  if (!rule) return rule.error();
-  return Asked{.subject = {*rule, *key}, .cost = cost};
+  ask(read_one(context, body), one);
 }
 
 std::string sentence(const Decided& decided) {
@@ -221,16 +148,16 @@ std::string sentence(const Decided& decided) {
 void check(HttpContext& context, const HttpRequest& request, HttpReply& reply) {
   const auto members = read_query(request.query);
   if (!members) return reply.send(plain_text(400, members.error().message));
-  const auto asked = read_asked(context, *members);
-  if (!asked) return reply.send(plain_text(400, asked.error().message));
-  const auto tell = [cost = asked->cost](WorkerContext& worker, const Decided& decided,
+  const auto claim = read_claim(context, *members);
+  if (!claim) return reply.send(plain_text(400, claim.error().message));
+  const auto tell = [cost = claim->cost](WorkerContext& worker, const Decided& decided,
                                          auto& told) {
     count(worker, decided, cost);
     HttpAnswer answer = plain_text(status_of(decided.decision, decided.source), sentence(decided));
     answer.fields = "Cache-Control: no-store\r\n";
     told.send(with_rate_fields(std::move(answer), decided));
   };
-  ask_to_take(context, asked->subject, {asked->cost, Span{0}}, reply, tell);
+  ask_to_take(context, claim->subject, {claim->cost, Span{0}}, reply, tell);
 }
 
 }  // namespace
@@ -242,8 +169,8 @@ void add_limit_api(Router& router, HttpContext& context) {
                  handler(context, request, reply);
                }));
   };
-  add({"POST", "/v1/take"}, take);
-  add({"POST", "/v1/peek"}, peek);
+  add({"POST", "/v1/take"}, read_and_ask<take_one, take_all>);
+  add({"POST", "/v1/peek"}, read_and_ask<peek_one, peek_all>);
   add({"GET", "/v1/check"}, check);
 }
 

@@ -113,6 +113,22 @@ TEST_F(LimitApi, TakesAllOrNone) {
   EXPECT_THAT(post("/v1/peek", R"({"key":"a","limit":"5/1m"})"), HasSubstr(R"("remaining":4)"));
 }
 
+TEST_F(LimitApi, PeeksAtSeveralWithoutTaking) {
+  const std::string body =
+      R"({"all":[{"key":"a","limit":"5/1m"},{"key":"b","limit":"@login","cost":2}]})";
+  for (int each = 0; each < 2; ++each) {
+    EXPECT_EQ(brief(post("/v1/peek", body)),
+              R"(200 {"verdict":"granted","limit":2,"remaining":2,"retry_after_us":0,)"
+              R"("ready_after_us":0,"reset_after_us":0,"retry_after":0,"key":"b","atomic":true})"
+              "\n");
+  }
+  EXPECT_EQ(statuses(take(body)), "200");
+  const std::string refused = post("/v1/peek", body);
+  EXPECT_EQ(statuses(refused), "429");
+  EXPECT_THAT(refused, HasSubstr(R"("key":"b","atomic":true})"));
+  EXPECT_THAT(post("/v1/peek", R"({"key":"a","limit":"5/1m"})"), HasSubstr(R"("remaining":4)"));
+}
+
 TEST_F(LimitApi, SaysWhatIsWrongWithABodyAndWhere) {
   const std::string whole = "a whole number from 0 to 1125899906842624";
   const std::string members = "expected none but key, limit, cost, patience";
