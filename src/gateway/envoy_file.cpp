@@ -169,11 +169,11 @@ class Reader {
     }
     Path path{*child, parent.identity, parent.label};
     if (!path.identity.empty()) path.identity += '/', path.label += '.';
-    append_escaped(path.identity, entry.key, {reserved_in_identities});
+    append_escaped(path.identity, entry.key, reserved_in_identities);
     path.label += entry.key;
     if (!entry.value.empty()) {
       path.identity += '=';
-      append_escaped(path.identity, entry.value, {reserved_in_identities});
+      append_escaped(path.identity, entry.value, reserved_in_identities);
       path.label += '_' + std::string(entry.value);
     }
     return path;

@@ -1,20 +1,19 @@
 #include "gateway/key_template.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace weir::gateway {
 
-void append_escaped(std::string& to, std::string_view value, const Escaping& escaping) {
+void append_escaped(std::string& to, std::string_view value, const ReservedBytes& reserved) {
   constexpr std::string_view digits = "0123456789ABCDEF";
-  for (const char c : value) {
-    if (escaping.reserved.find(c) == std::string_view::npos) {
-      to += c;
-      continue;
-    }
-    const auto byte = static_cast<unsigned char>(c);
-    to += '%';
-    to += digits[byte >> 4];
-    to += digits[byte & 15];
+  for (;;) {
+    const auto end = std::ranges::find_if(value, [&](char c) { return reserved.has(c); });
+    to.append(value.begin(), end);
+    if (end == value.end()) return;
+    const auto byte = static_cast<unsigned char>(*end);
+    to += {'%', digits[byte >> 4], digits[byte & 15]};
+    value.remove_prefix(static_cast<std::size_t>(end - value.begin()) + 1);
   }
 }
 
@@ -25,7 +24,7 @@ Expected<KeyTemplate, KeyTemplate::Error> KeyTemplate::read(std::string_view tex
     if (text[at] == '}') return Error{at + 1, "a '}' without its '{'"};
     if (text[at] != '{') {
       made.between_.back() += text[at];
-      if (made.escaped_.find(text[at]) == std::string::npos) made.escaped_ += text[at];
+      made.reserved_.add(text[at]);
       ++at;
       continue;
     }
@@ -50,7 +49,7 @@ const Attribute* KeyTemplate::append(std::string& key, const Call& call,
   for (std::size_t at = 0; at < attributes_.size(); ++at) {
     const auto value = value_of(attributes_[at], call, {scratch, grouping});
     if (!value) return &attributes_[at];
-    append_escaped(key, *value, {escaped_});
+    append_escaped(key, *value, reserved_);
     key += between_[at + 1];
   }
   return nullptr;

@@ -1,6 +1,8 @@
 // What a rule counts by: "{ip}", "{user} {uri}", "{header.x-api-key}".
 #pragma once
 
+#include <array>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -9,6 +11,29 @@
 #include "weir/vocabulary.hpp"
 
 namespace weir::gateway {
+
+/// Bytes that a text has as %XX, '%' among them.
+class ReservedBytes {
+ public:
+  constexpr explicit ReservedBytes(std::string_view bytes) noexcept {
+    add('%');
+    for (const char byte : bytes) add(byte);
+  }
+  constexpr void add(char c) noexcept {
+    const auto byte = static_cast<unsigned char>(c);
+    words_[byte / 64] |= std::uint64_t{1} << byte % 64;
+  }
+  constexpr bool has(char c) const noexcept {
+    const auto byte = static_cast<unsigned char>(c);
+    return (words_[byte / 64] >> byte % 64 & 1) != 0;
+  }
+
+ private:
+  std::array<std::uint64_t, 4> words_{};
+};
+
+/// Appends a text, its reserved bytes as %XX.
+void append_escaped(std::string& to, std::string_view value, const ReservedBytes& reserved);
 
 /// A text with attributes of the call in braces; empty: one key for all calls.
 ///
@@ -34,13 +59,7 @@ class KeyTemplate {
   std::string text_;
   std::vector<std::string> between_{""};  ///< before the first attribute, ..., behind the last
   std::vector<Attribute> attributes_;
-  std::string escaped_ = "%";  ///< characters that a value may not have as they are
+  ReservedBytes reserved_{""};  ///< in values: all that the template has outside braces
 };
-
-/// Appends a text whose reserved characters are written as %XX.
-struct Escaping {
-  std::string_view reserved;  ///< '%' among them
-};
-void append_escaped(std::string& to, std::string_view value, const Escaping& escaping);
 
 }  // namespace weir::gateway

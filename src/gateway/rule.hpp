@@ -60,7 +60,7 @@ enum class WithoutStore : std::uint8_t { as_server, share, open, closed };
 enum class WhenMissing : std::uint8_t { skip, share, refuse };
 
 /// What an identity's parts have as %XX.
-inline constexpr std::string_view reserved_in_identities = "%=/{}~!";
+inline constexpr ReservedBytes reserved_in_identities("=/{}~!");
 inline constexpr std::size_t most_candidates = 4;
 inline constexpr Cost largest_lease = 1'000'000;
 inline constexpr Span longest_hold = std::chrono::minutes(1);

@@ -6,7 +6,7 @@ namespace weir::gateway {
 namespace {
 
 /// What has no value of its own stands between these in a descriptor's key.
-constexpr std::string_view reserved = "%=,";
+constexpr ReservedBytes reserved("=,");
 
 /// "key=value,key=value": where its rule's neighbours count together, the pattern for the value.
 std::string key_of(const EdgeRule& rule, const Call& call,
@@ -16,9 +16,9 @@ std::string key_of(const EdgeRule& rule, const Call& call,
     const Entry& entry = call.descriptor[at];
     const std::string* const pattern = rule.share_threshold ? met_by[at] : nullptr;
     if (at > 0) key += ',';
-    append_escaped(key, entry.key, {reserved});
+    append_escaped(key, entry.key, reserved);
     key += '=';
-    append_escaped(key, pattern ? *pattern : entry.value, {reserved});
+    append_escaped(key, pattern ? *pattern : entry.value, reserved);
   }
   return key;
 }

@@ -62,6 +62,8 @@ struct Field {
 /// Errors   none; without policies there are no fields but Retry-After
 class RateFields {
  public:
+  static constexpr std::size_t most = 4;  ///< fields of a response
+
   /// Gives each field to `take`, which is called with a Field.
   template <typename Take>
   static void write(RateDialect dialect, const RateStanding& standing, Take&& take) {

@@ -92,7 +92,7 @@ std::shared_ptr<Struct> metadata_of(const grpc::RateLimitAsk& ask) {
                                              std::string(entry.value));
     }
     if (descriptor.limit) of["limit"].set_string_value(print(*descriptor.limit));
-    if (descriptor.hits) of["hitsAddend"].set_number_value(*descriptor.hits);
+    if (descriptor.hits) of["hitsAddend"].set_number_value(static_cast<double>(*descriptor.hits));
   }
   return told;
 }

@@ -30,10 +30,13 @@ int status_of(RateLimitResponse::Code overall) {
 struct JsonCall final : grpc::AnswerAddress, grpc::Answering {
   JsonCall() : AnswerAddress{this, nullptr} {}
 
-  void send(std::int32_t, const google::protobuf::MessageLite& message) override {
-    const auto& response = static_cast<const RateLimitResponse&>(message);
+  void send(std::int32_t, std::string_view message) override {
+    RateLimitResponse response;
     std::string body;
-    if (!json::MessageToJsonString(response, &body).ok()) return;
+    if (!response.ParseFromArray(message.data(), static_cast<int>(message.size())) ||
+        !json::MessageToJsonString(response, &body).ok()) {
+      return;
+    }
     answer = json_answer(status_of(response.overall_code()), std::move(body));
   }
 

@@ -114,20 +114,21 @@ RateLimitAnswer answer_of(const GateAnswer& gate, std::size_t descriptors,
   RateLimitAnswer answer;
   answer.overall = gate.allowed ? RateLimitCode::ok : RateLimitCode::over_limit;
   answer.statuses.resize(descriptors);
-  std::vector<bool> met(descriptors);
+  std::optional<std::size_t> met;  // the last descriptor that met a rule
   for (const Judged& judged : gate.judged) {
     RateLimitStatus status = status_of(judged, gate.decided_at);
     RateLimitStatus& kept = answer.statuses[judged.call];
-    if (!met[judged.call] || says_more(status, kept)) kept = std::move(status);
-    met[judged.call] = true;
+    if (met != judged.call || says_more(status, kept)) kept = std::move(status);
+    met = judged.call;
   }
   for (const GateLease& lease : gate.leases) {
     answer.statuses[lease.call].quota =
         grpc::RateLimitQuota{static_cast<std::uint32_t>(lease.calls), lease.valid_until};
   }
   if (dialect != http::RateDialect::none) {
-    http::RateFields::write(dialect, standing_of(gate).shown(), [&](const http::Field& field) {
-      answer.response_headers.push_back({std::string(field.name), field.value});
+    answer.response_headers.reserve(http::RateFields::most);
+    http::RateFields::write(dialect, standing_of(gate).shown(), [&](http::Field&& field) {
+      answer.response_headers.push_back({field.name, std::move(field.value)});
     });
   }
   return answer;
@@ -148,7 +149,7 @@ void RateLimits::decide(const RateLimitAsk& ask, grpc::RateLimitReply reply) {
     answer.statuses.resize(descriptors);
     return reply.answer(answer);
   }
-  const auto overrides = std::make_shared<Overrides>(rules_);
+  std::shared_ptr<Overrides> overrides;
   std::vector<gateway::Entry> entries;
   for (const RateLimitDescriptor& descriptor : ask.descriptors) {
     for (const grpc::RateLimitEntry& entry : descriptor.entries) {
@@ -157,13 +158,16 @@ void RateLimits::decide(const RateLimitAsk& ask, grpc::RateLimitReply reply) {
   }
   std::vector<gateway::Call> calls;
   std::vector<Cost> hits;
+  calls.reserve(descriptors);
+  hits.reserve(descriptors);
   std::size_t first = 0;
   for (const RateLimitDescriptor& descriptor : ask.descriptors) {
     gateway::Call& call = calls.emplace_back();
     call.descriptor = std::span(entries).subspan(first, descriptor.entries.size());
     first += descriptor.entries.size();
-    hits.push_back(descriptor.hits.value_or(ask.hits));
+    hits.push_back(static_cast<Cost>(descriptor.hits.value_or(ask.hits)));
     if (!descriptor.limit) continue;
+    if (!overrides) overrides = std::make_shared<Overrides>(rules_);
     call.given = overrides->of(*descriptor.limit);
     if (!call.given) {
       return reply.fail({grpc::Code::resource_exhausted,

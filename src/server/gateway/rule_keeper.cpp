@@ -17,7 +17,7 @@ constexpr std::size_t most_identities = 1'000'000;
 /// A rule's states are named by domain and identity, in this table and in a store.
 std::string states_name(const Domain& domain, const EdgeRule& rule) {
   std::string name;
-  gateway::append_escaped(name, domain.name, {gateway::reserved_in_identities});
+  gateway::append_escaped(name, domain.name, gateway::reserved_in_identities);
   return name + '/' + rule.identity;
 }
 

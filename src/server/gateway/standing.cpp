@@ -1,7 +1,7 @@
 #include "server/gateway/standing.hpp"
 
 #include <algorithm>
-#include <utility>
+#include <tuple>
 
 #include "server/rate_policy.hpp"
 
@@ -28,8 +28,8 @@ Standing standing_of(const GateAnswer& answer) {
   for (const Judged& judged : answer.judged) {
     if (has_numbers(judged)) told.push_back(&judged);
   }
-  std::ranges::stable_sort(told, {}, [&](const Judged* judged) {
-    return std::pair(judged != &binding, judged->decision->remaining);
+  std::ranges::sort(told, {}, [&](const Judged* judged) {
+    return std::tuple(judged != &binding, judged->decision->remaining, judged);
   });
   for (const Judged* const judged : told) {
     if (standing.policies.size() == Standing::most_policies) break;

@@ -1,7 +1,5 @@
 #include "server/grpc/calls.hpp"
 
-#include <google/protobuf/message_lite.h>
-
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -221,15 +219,13 @@ void Calls::close(std::int32_t stream) {
 
 // ---- Answers ----
 
-void Calls::send(std::int32_t stream, const google::protobuf::MessageLite& message) {
+void Calls::send(std::int32_t stream, std::string_view message) {
   Call* call = at(stream);
   if (!call || call->finished) return;
-  const std::size_t length = message.ByteSizeLong();
   const std::size_t end = call->output.size();
-  call->output.resize(end + prefix_bytes + length);
-  auto* to = reinterpret_cast<std::uint8_t*>(call->output.data()) + end;
-  write_prefix(to, length);
-  message.SerializeWithCachedSizesToArray(to + prefix_bytes);
+  call->output.resize(end + prefix_bytes);
+  write_prefix(reinterpret_cast<std::uint8_t*>(call->output.data()) + end, message.size());
+  call->output += message;
   if (!call->conversation) return;  // goes with its status
   call->since = second_;
   begin_answer(*call);

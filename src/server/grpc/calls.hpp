@@ -86,7 +86,7 @@ class Calls final : public Answering {
   bool empty() const noexcept { return calls_.empty(); }
   std::size_t size() const noexcept { return calls_.size(); }
 
-  void send(std::int32_t stream, const google::protobuf::MessageLite& message) override;
+  void send(std::int32_t stream, std::string_view message) override;
   void finish(std::int32_t stream, Status status) override;
 
   /// While it lives, answers come in the course of the dialogue: the carrier need not be told.

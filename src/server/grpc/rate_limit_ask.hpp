@@ -1,9 +1,6 @@
 // What a client of Envoy's rate limit service asks, read and held to bounds.
 #pragma once
 
-#include <google/protobuf/arena.h>
-
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -17,7 +14,7 @@
 namespace weir::server::grpc {
 
 /// The period of a limit, by Envoy's numbers.
-enum class RateLimitUnit : std::uint8_t {
+enum class RateLimitUnit : std::int32_t {
   unknown = 0,
   second = 1,
   minute = 2,
@@ -44,7 +41,7 @@ struct RateLimitOverride {
 struct RateLimitDescriptor {
   std::span<const RateLimitEntry> entries;  ///< perhaps none
   std::optional<RateLimitOverride> limit{};
-  std::optional<std::uint32_t> hits{};  ///< in place of the request's; 0 only asks
+  std::optional<std::uint64_t> hits{};  ///< in place of the request's; 0 only asks
 };
 
 struct RateLimitAsk {
@@ -57,27 +54,26 @@ struct RateLimitBounds {
   std::size_t descriptors = 64;
   std::size_t entries = 32;       ///< of one descriptor
   std::size_t text_bytes = 1024;  ///< of a domain, key or value
-  std::uint32_t hits = std::uint32_t{1} << 31;
+  std::uint64_t hits = std::uint64_t{1} << 31;
 };
 
 /// Reads RateLimitRequest messages.
 ///
 /// Threads  one at a time
-/// Memory   24 KiB, 64 KiB where many entries came, and until the next read() 40 times the
-///          message's length
+/// Memory   64 KiB, and until the next read() 40 times the message's length
 /// Errors   INTERNAL: it is none; UNKNOWN with the words of envoyproxy/ratelimit: no domain, no
 ///          descriptor; INVALID_ARGUMENT: it is above a bound, or names no unit
 class RateLimitReader {
  public:
-  RateLimitReader();
-
-  /// What it asks. Views hold until the next read() and as long as the reader.
+  /// What it asks. Views hold until the next read() and as long as the reader and the message.
   Expected<RateLimitAsk, Status> read(std::string_view message, const RateLimitBounds& bounds);
+  std::size_t kept_bytes() const noexcept;
 
  private:
-  alignas(8) std::array<char, std::size_t{16} << 10> block_;
-  google::protobuf::Arena arena_;
-  std::vector<RateLimitEntry> entries_;
+  bool read_request(std::string_view message, RateLimitAsk& ask);
+  bool read_descriptor(std::string_view message);
+
+  std::vector<RateLimitEntry> entries_;  ///< of all descriptors; they do not move while it reads
   std::vector<RateLimitDescriptor> descriptors_;
 };
 

@@ -5,55 +5,78 @@
 #include <chrono>
 #include <utility>
 
+#include "server/grpc/wire_format.hpp"
+
 namespace weir::server::grpc {
 namespace {
 
-using envoy::service::ratelimit::v3::RateLimitResponse;
-using Headers = google::protobuf::RepeatedPtrField<envoy::config::core::v3::HeaderValue>;
+using Response = envoy::service::ratelimit::v3::RateLimitResponse;
+using Descriptor = envoy::service::ratelimit::v3::RateLimitResponse_DescriptorStatus;
+using Limit = envoy::service::ratelimit::v3::RateLimitResponse_RateLimit;
+using Quota = envoy::service::ratelimit::v3::RateLimitResponse_Quota;
+using Header = envoy::config::core::v3::HeaderValue;
+using google::protobuf::Duration;
+using google::protobuf::Timestamp;
 
 /// Seconds and the nanoseconds behind them, as google.protobuf has both instants and spans.
 template <typename Proto>
-void write(Span span, Proto& to) {
+void write(Span span, WireWriter& to) {
   const auto whole = std::chrono::floor<std::chrono::seconds>(span);
-  to.set_seconds(whole.count());
-  to.set_nanos(static_cast<std::int32_t>(std::chrono::nanoseconds(span - whole).count()));
+  const std::chrono::nanoseconds behind = span - whole;
+  to.number(Proto::kSecondsFieldNumber, static_cast<std::uint64_t>(whole.count()));
+  to.number(Proto::kNanosFieldNumber, static_cast<std::uint64_t>(behind.count()));
 }
 
-void write(const RateLimitQuota& quota, RateLimitResponse::Quota& to) {
-  to.set_requests(quota.requests);
-  write(quota.valid_until.time_since_epoch(), *to.mutable_valid_until());
-  to.set_id(quota.id);
+void write(const RateLimitQuota& quota, WireWriter& to) {
+  to.number(Quota::kRequestsFieldNumber, quota.requests);
+  to.message(Quota::kValidUntilFieldNumber,
+             [&] { write<Timestamp>(quota.valid_until.time_since_epoch(), to); });
+  to.text(Quota::kIdFieldNumber, quota.id);
 }
 
-void write(const RateLimitStatus& status, RateLimitResponse::DescriptorStatus& to) {
-  to.set_code(static_cast<RateLimitResponse::Code>(status.code));
+void write(const RateLimitStatus::Limit& limit, WireWriter& to) {
+  to.number(Limit::kRequestsPerUnitFieldNumber, limit.requests_per_unit);
+  to.number(Limit::kUnitFieldNumber, static_cast<std::uint64_t>(limit.unit));
+  to.text(Limit::kNameFieldNumber, limit.name);
+}
+
+void write(const RateLimitStatus& status, WireWriter& to) {
+  to.number(Descriptor::kCodeFieldNumber, static_cast<std::uint64_t>(status.code));
   if (status.limit) {
-    auto& limit = *to.mutable_current_limit();
-    limit.set_requests_per_unit(status.limit->requests_per_unit);
-    limit.set_unit(static_cast<RateLimitResponse::RateLimit::Unit>(status.limit->unit));
-    limit.set_name(status.limit->name);
+    to.message(Descriptor::kCurrentLimitFieldNumber, [&] { write(*status.limit, to); });
   }
-  to.set_limit_remaining(status.remaining);
-  if (status.until_reset) write(*status.until_reset, *to.mutable_duration_until_reset());
-  if (status.quota) write(*status.quota, *to.mutable_quota());
+  to.number(Descriptor::kLimitRemainingFieldNumber, status.remaining);
+  if (status.until_reset) {
+    to.message(Descriptor::kDurationUntilResetFieldNumber,
+               [&] { write<Duration>(*status.until_reset, to); });
+  }
+  if (status.quota) {
+    to.message(Descriptor::kQuotaFieldNumber, [&] { write(*status.quota, to); });
+  }
 }
 
-void write(const std::vector<RateLimitHeader>& headers, Headers& to) {
+void write(const std::vector<RateLimitHeader>& headers, std::uint32_t field, WireWriter& to) {
   for (const RateLimitHeader& header : headers) {
-    auto& added = *to.Add();
-    added.set_key(header.name);
-    added.set_value(header.value);
+    to.message(field, [&] {
+      to.text(Header::kKeyFieldNumber, header.name);
+      to.text(Header::kValueFieldNumber, header.value);
+    });
   }
 }
 
-void write(const RateLimitAnswer& answer, RateLimitResponse& to) {
-  to.set_overall_code(static_cast<RateLimitResponse::Code>(answer.overall));
-  for (const RateLimitStatus& status : answer.statuses) write(status, *to.add_statuses());
-  write(answer.response_headers, *to.mutable_response_headers_to_add());
-  write(answer.request_headers, *to.mutable_request_headers_to_add());
-  if (!answer.raw_body.empty()) to.set_raw_body(answer.raw_body);
-  if (answer.dynamic_metadata) *to.mutable_dynamic_metadata() = *answer.dynamic_metadata;
-  if (answer.quota) write(*answer.quota, *to.mutable_quota());
+void write(const RateLimitAnswer& answer, WireWriter& to) {
+  to.number(Response::kOverallCodeFieldNumber, static_cast<std::uint64_t>(answer.overall));
+  for (const RateLimitStatus& status : answer.statuses) {
+    to.message(Response::kStatusesFieldNumber, [&] { write(status, to); });
+  }
+  write(answer.response_headers, Response::kResponseHeadersToAddFieldNumber, to);
+  write(answer.request_headers, Response::kRequestHeadersToAddFieldNumber, to);
+  to.text(Response::kRawBodyFieldNumber, answer.raw_body);
+  if (answer.dynamic_metadata) {
+    to.message(Response::kDynamicMetadataFieldNumber,
+               [&] { to.fields(answer.dynamic_metadata->SerializeAsString()); });
+  }
+  if (answer.quota) to.message(Response::kQuotaFieldNumber, [&] { write(*answer.quota, to); });
 }
 
 }  // namespace
@@ -62,9 +85,10 @@ void RateLimitReply::answer(const RateLimitAnswer& answer) const {
   if (answer.statuses.size() != descriptors_) {
     return fail({Code::internal, "the decision is on other descriptors than were asked"});
   }
-  static thread_local RateLimitResponse response;
-  response.Clear();
-  write(answer, response);
+  static thread_local std::string response;
+  response.clear();
+  WireWriter writer(response);
+  write(answer, writer);
   reply_.send(response);
   reply_.finish();
 }

@@ -49,7 +49,7 @@ struct RateLimitStatus {
 
 /// A header field that Envoy adds.
 struct RateLimitHeader {
-  std::string name;
+  std::string_view name;  ///< a literal
   std::string value;
 };
 

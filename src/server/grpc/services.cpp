@@ -1,5 +1,6 @@
 #include "server/grpc/services.hpp"
 
+#include <google/protobuf/message_lite.h>
 #include <google/protobuf/stubs/logging.h>
 
 namespace weir::server::grpc {
@@ -10,6 +11,10 @@ namespace {
 [[maybe_unused]] const auto silenced = google::protobuf::SetLogHandler(nullptr);
 
 }  // namespace
+
+void Reply::send(const google::protobuf::MessageLite& message) const {
+  send(message.SerializeAsString());
+}
 
 std::vector<std::string> Services::names() const {
   std::vector<std::string> names;

@@ -28,7 +28,7 @@ class Answering {
   Answering(const Answering&) = delete;
   Answering& operator=(const Answering&) = delete;
 
-  virtual void send(std::int32_t stream, const google::protobuf::MessageLite& message) = 0;
+  virtual void send(std::int32_t stream, std::string_view message) = 0;
   virtual void finish(std::int32_t stream, Status status) = 0;
 };
 
@@ -42,16 +42,16 @@ struct AnswerAddress {
 /// call's, or the connection's, is dropped.
 ///
 /// Threads  post() on any; the rest on the connection's
-/// Errors   a message that cannot be written down ends the call with INTERNAL
 class Reply {
  public:
   Reply(std::shared_ptr<AnswerAddress> address, std::int32_t stream)
       : address_(std::move(address)), stream_(stream) {}
 
-  /// One message more. A unary call has one, before it is finished.
-  void send(const google::protobuf::MessageLite& message) const {
+  /// One message more, in protobuf's encoding. A unary call has one, before it is finished.
+  void send(std::string_view message) const {
     if (address_->there) address_->there->send(stream_, message);
   }
+  void send(const google::protobuf::MessageLite& message) const;
 
   /// No more messages. A unary call without one needs a status that is not ok.
   void finish(Status status = {}) const {

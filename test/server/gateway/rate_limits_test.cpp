@@ -17,8 +17,8 @@ using envoy::service::ratelimit::v3::RateLimitResponse;
 /// One call, and its answer.
 struct Call final : server::grpc::AnswerAddress, server::grpc::Answering {
   Call() : AnswerAddress{this, nullptr} {}
-  void send(std::int32_t, const google::protobuf::MessageLite& message) override {
-    answer = static_cast<const RateLimitResponse&>(message);
+  void send(std::int32_t, std::string_view message) override {
+    ASSERT_TRUE(answer.ParseFromString(std::string(message)));
   }
   void finish(std::int32_t, server::grpc::Status status) override { ended = std::move(status); }
 

@@ -3,9 +3,11 @@
 #include <gmock/gmock.h>
 
 #include <limits>
+#include <random>
 #include <utility>
 
 #include "test/server/grpc/grpc_fixture.hpp"
+#include "test/server/grpc/protobuf_oracle.hpp"
 
 namespace weir::test {
 namespace {
@@ -154,6 +156,40 @@ TEST_F(RateLimitRead, RefusesWhatIsNoMessage) {
   }
 }
 
+/// Of messages of which each but a few has some bytes changed, cut out, doubled or put in.
+TEST_F(RateLimitRead, AgreesWithProtobufOnWhateverBytes) {
+  RateLimitRequest request = request_of("remote_address", "203.0.113.7");
+  request.set_hits_addend(300);
+  auto& second = *request.add_descriptors();
+  second.add_entries()->set_key("\xc3\xa9t\xc3\xa9");
+  second.mutable_limit()->set_requests_per_unit(70'000);
+  second.mutable_limit()->set_unit(envoy::type::v3::MONTH);
+  second.mutable_hits_addend()->set_value(std::uint64_t{1} << 20);
+  std::mt19937_64 random(8);
+  const auto below = [&](std::size_t end) {
+    return std::uniform_int_distribution<std::size_t>(0, end - 1)(random);
+  };
+  const std::string whole = request.SerializeAsString();
+  std::size_t read_well = 0;
+  for (int message = 0; message < 100'000; ++message) {
+    std::string bytes = whole;
+    for (std::size_t change = below(4); change > 0; --change) {
+      const std::size_t at = below(bytes.size());
+      switch (below(5)) {
+        case 0: bytes[at] = static_cast<char>(below(256)); break;
+        case 1: bytes[at] = static_cast<char>(bytes[at] ^ 1 << below(8)); break;
+        case 2: bytes.erase(at, 1 + below(4)); break;
+        case 3: bytes.insert(at, bytes.substr(below(bytes.size()), 1 + below(40))); break;
+        default: bytes.insert(at, 1, static_cast<char>(below(256)));
+      }
+    }
+    ASSERT_TRUE(reads_as_protobuf(reader_, bytes)) << testing::PrintToString(bytes);
+    if (reader_.read(bytes, {})) ++read_well;
+  }
+  EXPECT_GT(read_well, 20'000U);
+  EXPECT_LT(read_well, 80'000U);
+}
+
 TEST_F(RateLimitRead, PassesOverFieldsThatItDoesNotKnow) {
   bytes_ = request_of("a", "b").SerializeAsString() +
            "\xf2\x01\x03"
@@ -171,6 +207,7 @@ TEST_F(RateLimitRead, GivesBackWhatAHugeListTook) {
   EXPECT_FALSE(reader_.read(huge, {}));
   const RateLimitRequest small = request_of("a", "b");
   for (int time = 0; time < 3; ++time) EXPECT_TRUE(read(small));
+  EXPECT_LT(reader_.kept_bytes(), std::size_t{80} << 10);
 }
 
 // ---- Answering ----
