@@ -77,16 +77,15 @@ void RuleIndex::consider(const EdgeRule& rule, const Call& call,
   matches.push_back(std::move(match));
 }
 
-std::vector<bool> replaced(const std::vector<Match>& matches) {
-  std::vector<bool> found(matches.size());
-  for (const Match& by : matches) {
-    for (const std::string& name : by.rule->replaces) {
-      for (std::size_t at = 0; at < matches.size(); ++at) {
-        if (matches[at].rule->name == name) found[at] = true;
-      }
-    }
+bool drop_replaced(std::vector<Match>& matches) {
+  std::vector<std::string_view> names;
+  for (const Match& match : matches) {
+    names.insert(names.end(), match.rule->replaces.begin(), match.rule->replaces.end());
   }
-  return found;
+  const auto is_replaced = [&](const Match& match) {
+    return std::ranges::find(names, match.rule->name) != names.end();
+  };
+  return std::erase_if(matches, is_replaced) > 0;
 }
 
 RuleSet::RuleSet(std::vector<Domain> domains) : domains_(std::move(domains)) {

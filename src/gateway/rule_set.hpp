@@ -1,6 +1,7 @@
 // All rules that are in force at one time.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <span>
@@ -45,6 +46,7 @@ struct Match {
   const Quota* quota = nullptr;  ///< its own, or that of the key
   std::string key{};             ///< of the state
   bool refused = false;          ///< for the call does not say what the rule counts by
+  std::size_t call = 0;          ///< which of several it is; whoever asks says so
 };
 
 /// The rules of a domain, found for a call.
@@ -70,8 +72,8 @@ class RuleIndex {
   std::vector<const EdgeRule*> others_;
 };
 
-/// For each match whether another of them replaces it. What is replaced replaces all the same.
-std::vector<bool> replaced(const std::vector<Match>& matches);
+/// Takes away what others of them replace, which replaces all the same; whether there was any.
+bool drop_replaced(std::vector<Match>& matches);
 
 /// The domains of all files.
 class RuleSet {

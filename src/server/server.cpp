@@ -96,7 +96,7 @@ struct Server::State final : Control {
       worker.speak(Speaks::http, http.back()->maker());
       grpc.push_back(std::make_unique<WorkerGrpc>(worker, health));
       worker.speak(Speaks::grpc, grpc.back()->maker());
-      add_json_api(http.back()->router(), grpc.back()->services());
+      add_json_api(http.back()->router(), grpc.back()->services(), worker.decider());
     }
   }
 

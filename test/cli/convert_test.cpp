@@ -25,14 +25,13 @@ gateway::RuleSet set_of(std::string_view text) {
 std::string limits_on(const gateway::RuleSet& rules, const gateway::Call& call) {
   std::vector<gateway::Match> matches;
   rules.find(rules.domains().front().name)->match(call, matches);
-  const std::vector<bool> replaced = gateway::replaced(matches);
+  gateway::drop_replaced(matches);
   std::string limits;
-  for (std::size_t at = 0; at < matches.size(); ++at) {
+  for (const gateway::Match& match : matches) {
     using enum gateway::Quota::Kind;
-    const gateway::Quota& quota = *matches[at].quota;
-    if (replaced[at] || quota.kind == unlimited) continue;
-    limits += (quota.kind == limited ? quota.limit->text() : "blocked");
-    limits += matches[at].rule->shadow ? " shadow;" : ";";
+    if (match.quota->kind == unlimited) continue;
+    limits += (match.quota->kind == limited ? match.quota->limit->text() : "blocked");
+    limits += match.rule->shadow ? " shadow;" : ";";
   }
   return limits;
 }

@@ -225,7 +225,10 @@ descriptors:
   const std::vector<Entry> vip{{"vip", "x"}};
   file.rules->match({.descriptor = all}, matches);
   file.rules->match({.descriptor = vip}, matches);
-  EXPECT_EQ(replaced(matches), (std::vector<bool>{true, false}));
+  EXPECT_TRUE(drop_replaced(matches));
+  ASSERT_EQ(matches.size(), 1U);
+  EXPECT_EQ(matches[0].quota->kind, Quota::Kind::unlimited);
+  EXPECT_FALSE(drop_replaced(matches));
 }
 
 struct Bad {

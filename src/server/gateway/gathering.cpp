@@ -20,21 +20,18 @@ void Gathering::gather(const GateAsk& ask) {
   of_envoy = ask.rules->domain().of_envoy;
   verb = ask.verb;
   std::vector<Match> matches;
-  std::vector<std::size_t> call_of;
   for (std::size_t at = 0; at < ask.calls.size(); ++at) {
+    const std::size_t before = matches.size();
     ask.rules->match(ask.calls[at], matches);
-    call_of.resize(matches.size(), at);
+    for (Match& match : std::span(matches).subspan(before)) match.call = at;
   }
-  const std::vector<bool> replaced = gateway::replaced(matches);
   // A descriptor may be asked without the one that replaces some of its rules.
-  const bool all_count = std::ranges::find(replaced, true) == replaced.end();
-  if (all_count) leasing = ask.leasing;
+  if (!gateway::drop_replaced(matches)) leasing = ask.leasing;
   Span hold = gateway::longest_hold;
-  for (std::size_t at = 0; at < matches.size(); ++at) {
-    if (replaced[at]) continue;
-    Match& match = matches[at];
+  answer.judged.reserve(matches.size());
+  for (Match& match : matches) {
     Judged& judged = answer.judged.emplace_back();
-    judged.call = call_of[at];
+    judged.call = match.call;
     judged.rule = match.rule;
     judged.quota = match.quota;
     judged.key = std::move(match.key);

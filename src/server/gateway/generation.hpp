@@ -21,4 +21,9 @@ struct Generation {
   gateway::RuleSet rules;
 };
 
+/// The line of an HTTP response that tells which rules decided it.
+inline std::string generation_line(const Generation& generation) {
+  return "Weir-Generation: " + std::to_string(generation.number) + "\r\n";
+}
+
 }  // namespace weir::server

@@ -10,6 +10,7 @@
 
 #include "server/grpc/rate_limit_service.hpp"
 #include "server/http/for_programs.hpp"
+#include "server/http/json.hpp"
 
 namespace weir::server {
 namespace {
@@ -38,6 +39,7 @@ struct JsonCall final : grpc::AnswerAddress, grpc::Answering {
       return;
     }
     answer = json_answer(status_of(response.overall_code()), std::move(body));
+    answer.fields = generation;
   }
 
   void finish(std::int32_t, grpc::Status status) override {
@@ -46,20 +48,26 @@ struct JsonCall final : grpc::AnswerAddress, grpc::Answering {
     owed.send(std::move(answer));
   }
 
+  std::string generation{};  ///< the line that tells it
   HttpAnswer answer = plain_text(500, "the answer cannot be written as JSON");
   OwedAnswer owed{};
 };
 
 }  // namespace
 
-void add_json_api(Router& router, const grpc::Services& services) {
+void add_json_api(Router& router, const grpc::Services& services, const Decider& decider) {
   const auto& decide = std::get<grpc::Unary>(*services.find(grpc::rate_limit_method));
-  const auto answer = [&decide](const HttpRequest& request, HttpReply& reply) {
+  const auto answer = [&decide, &decider](const HttpRequest& request, HttpReply& reply) {
+    const auto refuse = [&reply](std::string why) { reply.send(plain_text(400, std::move(why))); };
+    JsonText text;  // stricter than libprotobuf
+    if (auto wrong = text.read(request.body)) return refuse(std::move(wrong->message));
+    if (!text.value().is_object()) return refuse("the body: expected an object");
     RateLimitRequest asked;
-    const std::string body(request.body);
-    const auto read = json::JsonStringToMessage(body, &asked);
-    if (!read.ok()) return reply.send(plain_text(400, read.ToString()));
+    const auto read = json::JsonStringToMessage(std::string(request.body), &asked);
+    if (!read.ok()) return refuse(std::string(read.message()));
     const auto call = std::make_shared<JsonCall>();
+    if (const auto& generation = decider.generation())
+      call->generation = generation_line(*generation);
     decide(asked.SerializeAsString(), grpc::Reply(call, 0));
     call->owed.send_or_keep_place(reply);
   };

@@ -151,6 +151,7 @@ void RateLimits::decide(const RateLimitAsk& ask, grpc::RateLimitReply reply) {
   }
   std::shared_ptr<Overrides> overrides;
   std::vector<gateway::Entry> entries;
+  entries.reserve(descriptors * 2);
   for (const RateLimitDescriptor& descriptor : ask.descriptors) {
     for (const grpc::RateLimitEntry& entry : descriptor.entries) {
       entries.push_back({entry.key, entry.value});
@@ -176,6 +177,10 @@ void RateLimits::decide(const RateLimitAsk& ask, grpc::RateLimitReply reply) {
   }
   const gateway::Domain& domain = rules->domain();
   const auto metadata = domain.dynamic_metadata ? metadata_of(ask) : nullptr;
+  if (metadata && !domain.of_envoy) {
+    (*metadata->mutable_fields())["generation"].set_number_value(
+        static_cast<double>(generation->number));
+  }
   decider_.decide(
       {.rules = rules, .calls = calls, .hits = hits, .leasing = GateAsk::Leasing::as_rules_say},
       [reply = std::move(reply), overrides, descriptors, metadata,

@@ -150,9 +150,8 @@ std::string problem_of(const GateAnswer& answer, int status) {
 
 HttpAnswer answer_of(const GateAnswer& answer, const Asked& asked, http::RateDialect dialect) {
   HttpAnswer http;
-  http.fields =
-      "Cache-Control: no-store\r\nWeir-Generation: " + std::to_string(answer.generation->number) +
-      "\r\n" + rate_lines(dialect, standing_of(answer).shown());
+  http.fields = "Cache-Control: no-store\r\n" + generation_line(*answer.generation) +
+                rate_lines(dialect, standing_of(answer).shown());
   if (answer.allowed) return http;
   const bool unavailable =
       answer.binding && answer.judged[*answer.binding].source == redis::Source::closed;

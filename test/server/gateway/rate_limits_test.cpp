@@ -106,6 +106,12 @@ TEST_F(RateLimitAnswers, TellNoMetadataUnlessTheFileSaysSo) {
   EXPECT_FALSE(ask(of({{"a", "1"}})).has_dynamic_metadata());
 }
 
+TEST_F(RateLimitAnswers, TellTheGenerationOfWeirsOwnRules) {
+  ASSERT_TRUE(gate_.reload("{domain: d, dynamic_metadata: true, rules: [{name: m, limit: 9/s}]}"));
+  expect_metadata(ask(of({{"a", "1"}})),
+                  R"({"domain": "d", "generation": 2, "descriptors": [{"entries": ["a=1"]}]})");
+}
+
 TEST_F(RateLimitAnswers, NameTheUnitOfAWindowOfTheCalendar) {
   ASSERT_TRUE(gate_.reload("{domain: d, rules: [{name: m, limit: calendar-window 3/month}]}"));
   EXPECT_EQ(ask(of({{"a", "1"}})).statuses(0).current_limit().unit(),
