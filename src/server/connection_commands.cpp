@@ -224,7 +224,7 @@ void info(CommandContext& context, const Arguments&, ReplyWriter& reply) {
       "\r\n# Keyspace\r\ndb0:keys={},expires=0,avg_ttl=0\r\n",
       spoken_redis_version, WEIR_VERSION, getpid(),
       std::chrono::duration_cast<std::chrono::seconds>(up).count(), metrics.connections(),
-      table.bytes, use.resident_bytes, metrics.connections_opened(), metrics.commands(),
+      table.bytes, use.resident_bytes, metrics.connections_opened(), metrics.asked(Speaks::resp),
       table.dropped, table.shared_answers, use.system_s, use.user_s, table.keys));
 }
 

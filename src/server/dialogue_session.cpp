@@ -106,7 +106,14 @@ std::span<char> DialogueSession::room() { return input_; }
 
 void DialogueSession::received(std::size_t bytes) {
   if (bytes == 0) return;
+  const bool sampled = ++worker_.batches_ % Worker::sampled_batch == 0;
+  const Instant began = sampled ? worker_.service_.clock.now() : Instant();
+  const Counter& asked = worker_.metrics_.asked_by(speaks_);
+  const std::uint64_t before = asked.value();
   dialogue_->receive({input_.data(), bytes});
+  if (const std::uint64_t many = asked.value() - before; sampled && many > 0) {
+    worker_.metrics_.took(speaks_, worker_.service_.clock.now() - began, many);
+  }
   if (bytes == input_.size() && bytes < input_at_most) input_.resize(bytes * 2);
 }
 

@@ -98,9 +98,9 @@ std::uint64_t Metrics::connections_opened() const {
   return sum([](auto& worker) -> auto& { return worker.opened.front(); });
 }
 
-std::uint64_t Metrics::commands() const {
+std::uint64_t Metrics::asked(Speaks what) const {
   const std::lock_guard lock(mutex_);
-  return sum([](auto& worker) -> auto& { return worker.commands; });
+  return sum([what](auto& worker) -> auto& { return worker.asked_by(what); });
 }
 
 std::vector<Metrics::Decisions> Metrics::decisions() const {
@@ -170,24 +170,30 @@ void Metrics::write_durations(std::string& text) const {
   const MetricOut out(text);
   write_head(
       out, "weir_decision_duration_seconds", "histogram",
-      "Time to parse, decide and answer a command, averaged over what came with it; sampled.");
-  write_histogram(text, "weir_decision_duration_seconds", "protocol=\"resp\"",
-                  &WorkerMetrics::durations);
+      "Time to parse, decide and answer a request, averaged over what came with it; sampled.");
+  for (std::size_t what = 0; what < spoken; ++what) {
+    const std::string label = "protocol=\"" + std::string(name(static_cast<Speaks>(what))) + '"';
+    write_histogram(
+        text, {"weir_decision_duration_seconds", label}, [what](auto& worker) -> auto& {
+          return worker.durations[what];
+        });
+  }
 }
 
-void Metrics::write_histogram(std::string& text, const char* name, const char* labels,
-                              Durations WorkerMetrics::*durations) const {
+void Metrics::write_histogram(std::string& text, const Series& series,
+                              const DurationsOf& durations) const {
   const MetricOut out(text);
-  const char* comma = *labels ? "," : "";
+  const auto& [name, labels] = series;
+  const char* comma = labels.empty() ? "" : ",";
   std::uint64_t count = 0;
   for (std::size_t at = 0; at < Durations::bounds_s.size(); ++at) {
-    count += sum([&](auto& worker) -> auto& { return (worker.*durations).counts[at]; });
+    count += sum([&](auto& worker) -> auto& { return durations(worker).counts[at]; });
     fmt::format_to(out, "{}_bucket{{{}{}le=\"{}\"}} {}\n", name, labels, comma,
                    Durations::bounds_s[at], count);
   }
-  count += sum([&](auto& worker) -> auto& { return (worker.*durations).counts.back(); });
-  const auto total_ns = sum([&](auto& worker) -> auto& { return (worker.*durations).total_ns; });
-  const std::string braced = *labels ? "{" + std::string(labels) + "}" : "";
+  count += sum([&](auto& worker) -> auto& { return durations(worker).counts.back(); });
+  const auto total_ns = sum([&](auto& worker) -> auto& { return durations(worker).total_ns; });
+  const std::string braced = labels.empty() ? "" : "{" + labels + "}";
   fmt::format_to(out, "{0}_bucket{{{1}{2}le=\"+Inf\"}} {3}\n{0}_sum{4} {5}\n{0}_count{4} {3}\n",
                  name, labels, comma, count, braced, static_cast<double>(total_ns) * 1e-9);
 }
@@ -212,7 +218,9 @@ void Metrics::write_store(std::string& text) const {
                  ended(CallOutcome::timed_out) + ended(CallOutcome::indeterminate));
   write_head(out, "weir_store_call_duration_seconds", "histogram",
              "From a call to the store to its end.");
-  write_histogram(text, "weir_store_call_duration_seconds", "", &WorkerMetrics::store_durations);
+  write_histogram(
+      text, {"weir_store_call_duration_seconds", ""},
+      [](auto& worker) -> auto& { return worker.store_durations; });
   const StoreLink link = store_link();
   const auto tell = [&](const char* name, const char* type, const char* help, std::uint64_t value) {
     write_head(out, name, type, help);
@@ -273,12 +281,14 @@ void Metrics::write_connections(std::string& text) const {
     fmt::format_to(out, "weir_connections{{protocol=\"{}\"}} {}\n", name(static_cast<Speaks>(what)),
                    open);
   }
-  write_head(out, "weir_commands_total", "counter", "Commands answered.");
-  fmt::format_to(out, "weir_commands_total {}\n",
-                 sum([](auto& worker) -> auto& { return worker.commands; }));
-  write_head(out, "weir_http_requests_total", "counter", "HTTP requests handled.");
-  fmt::format_to(out, "weir_http_requests_total {}\n",
-                 sum([](auto& worker) -> auto& { return worker.http_requests; }));
+  const auto write_asked = [&](Speaks what, const char* name, const char* help) {
+    write_head(out, name, "counter", help);
+    fmt::format_to(out, "{} {}\n", name,
+                   sum([what](auto& worker) -> auto& { return worker.asked_by(what); }));
+  };
+  write_asked(Speaks::resp, "weir_commands_total", "Commands answered.");
+  write_asked(Speaks::http, "weir_http_requests_total", "HTTP requests handled.");
+  write_asked(Speaks::grpc, "weir_grpc_calls_total", "Calls of gRPC that have begun.");
   write_head(out, "weir_command_errors_total", "counter", "Commands answered with an error.");
   fmt::format_to(out, "weir_command_errors_total {}\n",
                  sum([](auto& worker) -> auto& { return worker.command_errors; }));

@@ -120,6 +120,12 @@ struct alignas(64) WorkerMetrics {
     store_durations.took(time);
   }
 
+  /// Of all that came in one reading of a connection.
+  void took(Speaks what, std::chrono::duration<double> all, std::uint64_t many) noexcept {
+    durations[static_cast<std::size_t>(what)].took(all / static_cast<double>(many), many);
+  }
+  Counter& asked_by(Speaks what) noexcept { return asked[static_cast<std::size_t>(what)]; }
+
   void hit(LimitHit limit) noexcept { limits[static_cast<std::size_t>(limit)].add(1); }
   void hit(grpc::Http2Limit limit) noexcept {
     http2_limits[static_cast<std::size_t>(limit)].add(1);
@@ -129,15 +135,20 @@ struct alignas(64) WorkerMetrics {
     faults[static_cast<std::size_t>(what)][static_cast<std::size_t>(fault)].add(1);
   }
 
+  const Counter& asked_by(Speaks what) const noexcept {
+    return asked[static_cast<std::size_t>(what)];
+  }
+
   std::uint64_t open(Speaks what) const noexcept {
     const auto at = static_cast<std::size_t>(what);
     return opened[at].value() - closed[at].value();
   }
 
   std::vector<PerRule> per_rule;  ///< CL.THROTTLE, the named rules, and last all others
-  Durations durations;  ///< from a command's arrival to its reply, or to its call to the store
-  Counter commands;
-  Counter http_requests;
+  /// Commands, HTTP requests, calls of gRPC that have begun.
+  std::array<Counter, spoken> asked;
+  /// From the arrival of one to its answer, or to its call to the store.
+  std::array<Durations, spoken> durations;
   Counter command_errors;
   std::array<Counter, permit_uses> permits;
   std::array<Counter, call_outcomes> store_calls;
@@ -188,7 +199,7 @@ class Metrics {
 
   std::uint64_t connections() const;
   std::uint64_t connections_opened() const;
-  std::uint64_t commands() const;
+  std::uint64_t asked(Speaks what) const;
 
   /// Decisions by verdict under each rule that has a label.
   struct Decisions {
@@ -211,8 +222,12 @@ class Metrics {
   std::uint64_t sum(Pick&& pick) const;
   void write_rules(std::string& text) const;
   void write_durations(std::string& text) const;
-  void write_histogram(std::string& text, const char* name, const char* labels,
-                       Durations WorkerMetrics::*durations) const;
+  struct Series {
+    const char* name;
+    std::string labels;  ///< without braces
+  };
+  using DurationsOf = std::function<const Durations&(const WorkerMetrics&)>;
+  void write_histogram(std::string& text, const Series& series, const DurationsOf& durations) const;
   void write_store(std::string& text) const;
   void write_snapshot(std::string& text) const;
   static void write_table(std::string& text, const Table::Stats& table);

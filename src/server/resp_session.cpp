@@ -10,7 +10,6 @@
 namespace weir::server {
 namespace {
 
-constexpr std::uint64_t sampled_batch = 32;  ///< of so many, one is timed: clocks are not free
 constexpr std::size_t input_at_first = std::size_t{4} << 10;
 constexpr std::size_t input_at_ease = std::size_t{64} << 10;  ///< shrunk to after a larger frame
 
@@ -115,10 +114,9 @@ void RespSession::answer() {
   }
   if (answered == 0) return;
   waiting_since_ = worker_.seconds_;
-  worker_.metrics_.commands.add(answered);
-  if (++worker_.batches_ % sampled_batch == 0) {
-    const std::chrono::duration<double> all = worker_.service_.clock.now() - context.now;
-    worker_.metrics_.durations.took(all / static_cast<double>(answered), answered);
+  worker_.metrics_.asked_by(Speaks::resp).add(answered);
+  if (++worker_.batches_ % Worker::sampled_batch == 0) {
+    worker_.metrics_.took(Speaks::resp, worker_.service_.clock.now() - context.now, answered);
   }
 }
 
@@ -171,7 +169,7 @@ void RespSession::answer_stranger() {
   if (worker_.strangers_arguments_.empty()) return;
   run_before_password(context, worker_.strangers_arguments_, reply);
   waiting_since_ = worker_.seconds_;
-  worker_.metrics_.commands.add(1);
+  worker_.metrics_.asked_by(Speaks::resp).add(1);
 }
 
 void RespSession::note_refusal(wire::RequestFault fault, std::string_view reason) {

@@ -20,9 +20,9 @@ constexpr std::size_t discarded_at_most = std::size_t{1} << 20;
 
 Session::Session(Worker& worker, Socket socket, Arrival& arrival)
     : worker_(worker),
+      speaks_(arrival.speaks),
       socket_(std::move(socket)),
-      seat_(std::move(arrival.seat)),
-      speaks_(arrival.speaks) {
+      seat_(std::move(arrival.seat)) {
   if (arrival.tls) {
     const TlsStream::Of of{.descriptor = socket_.native_handle(), .speaks = speaks_};
     tls_.emplace(arrival.tls, of);

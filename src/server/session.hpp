@@ -69,6 +69,7 @@ class Session {
   void cut_off();
 
   Worker& worker_;
+  const Speaks speaks_;
   std::uint64_t stranger_since_ = 0;  ///< the second it came; moves on once it is trusted
   std::uint64_t waiting_since_ = 0;   ///< the second a write or a partial message began to wait
   bool writing_ = false;
@@ -93,7 +94,6 @@ class Session {
 
   Socket socket_;
   ClientAddresses::Seat seat_;
-  Speaks speaks_;
   std::optional<TlsStream> tls_;  ///< absent where the client speaks plainly
   std::size_t sent_ = 0;          ///< of the output
   bool stuck_ = false;            ///< what goes on was ended, so that the session waits to write

@@ -118,7 +118,8 @@ class Worker final : public WorkerThread {
   std::unordered_map<Session*, std::unique_ptr<Session>> waiting_;
   std::uint64_t seconds_ = 0;  ///< ticks so far
   std::atomic<std::uint64_t> ticks_due_{0};
-  std::uint64_t batches_ = 0;  ///< answered so far
+  static constexpr std::uint64_t sampled_batch = 32;  ///< of so many, one is timed
+  std::uint64_t batches_ = 0;                         ///< read and answered so far
   bool draining_ = false;
   std::function<void()> enter_ = [] {};  ///< what run() begins with
   std::atomic<std::uint64_t> lingering_{0};

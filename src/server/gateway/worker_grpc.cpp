@@ -43,6 +43,8 @@ DialogueMaker WorkerGrpc::maker() {
   };
 }
 
+void WorkerGrpc::begun() { context_.metrics.asked_by(Speaks::grpc).add(1); }
+
 void WorkerGrpc::met(grpc::Http2Limit limit) { context_.metrics.hit(limit); }
 
 void WorkerGrpc::gave_up(std::optional<grpc::Http2Limit> limit, std::string_view peer) {

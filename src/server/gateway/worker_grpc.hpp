@@ -23,6 +23,7 @@ class WorkerGrpc final : private grpc::Http2Watch {
   DialogueMaker maker();
 
  private:
+  void begun() override;
   void met(grpc::Http2Limit limit) override;
   void gave_up(std::optional<grpc::Http2Limit> limit, std::string_view peer) override;
 

@@ -98,6 +98,7 @@ void Calls::end_header(std::int32_t stream) {
   Call* call = at(stream);
   if (!call || call->begun) return;
   call->begun = true;
+  if (watch_) watch_->begun();
   if (auto refusal = call->head.refusal(limits_.header_list_bytes)) {
     if (call->head.longer_than(limits_.header_list_bytes)) met(Http2Limit::header_list_bytes);
     return refuse(*call, std::move(*refusal));

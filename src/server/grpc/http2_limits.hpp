@@ -52,6 +52,8 @@ class Http2Watch {
   Http2Watch(const Http2Watch&) = delete;
   Http2Watch& operator=(const Http2Watch&) = delete;
 
+  /// A call begins, which is then answered, or refused.
+  virtual void begun() = 0;
   /// A call ends for it, or the connection.
   virtual void met(Http2Limit limit) = 0;
   /// The connection ends for a limit, or for what is no HTTP/2.

@@ -71,7 +71,7 @@ void HttpDialogue::answer(HttpRequest& request, bool last) {
   front_.router.route(request, reply);
   if (!reply.done()) reply.send(problem(500, "the server has no answer to this request"));
   if (reply.last()) ending_ = true;
-  front_.metrics.http_requests.add(1);
+  front_.metrics.asked_by(Speaks::http).add(1);
 }
 
 /// The connection ends with this answer.

@@ -23,11 +23,13 @@ struct TellingWatch final : server::grpc::Http2Watch {
         "frames",  "greeting",          "request",       "stalled",       "call"};
     return names[static_cast<std::size_t>(limit)];
   }
+  void begun() override { ++calls; }
   void met(server::grpc::Http2Limit limit) override { told += name(limit) + ' '; }
   void gave_up(std::optional<server::grpc::Http2Limit> limit, std::string_view) override {
     told += "ends(" + (limit ? name(*limit) : "") + ") ";
   }
   std::string told;
+  int calls = 0;
 };
 
 class GrpcFixture : public testing::Test {

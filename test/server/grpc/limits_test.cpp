@@ -49,6 +49,7 @@ TEST_F(GrpcLimits, OneCallMoreThanMayBeOpen) {
   EXPECT_EQ(watch.told, "");
   receive(headers(257, watching));
   EXPECT_EQ(watch.told, "streams ends() ");
+  EXPECT_EQ(watch.calls, 128);
 }
 
 TEST_F(GrpcLimits, HeaderListsThatAreTooLong) {

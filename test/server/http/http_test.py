@@ -76,8 +76,20 @@ class Curl(WithServer):
 
     def test_reads_the_health(self):
         self.assertEqual(curl(self.url + "/readyz?verbose").stdout, "[+] serving\nready\n")
-        self.assertIn("weir_http_requests_total", curl(self.url + "/metrics").stdout)
         self.assertIn("200 OK", curl("--head", self.url + "/livez").stdout)
+
+
+class Metrics(WithServer):
+    def test_requests_are_counted_and_some_are_timed(self):
+        with self.connect() as client:
+            for _ in range(100):  # of so many readings three are timed
+                client.sendall(GET % b"timed")
+                self.assertIn(b"200 OK", client.recv(4096))
+        told = curl(self.url + "/metrics").stdout
+        self.assertIn("\nweir_http_requests_total 100\n", told)
+        self.assertRegex(told, r'\nweir_decision_duration_seconds_count{protocol="http"} 3\n')
+        self.assertRegex(told, r'\nweir_decision_duration_seconds_sum{protocol="http"} \d+\.?\d*e?')
+        self.assertIn('\nweir_decision_duration_seconds_count{protocol="resp"} 0\n', told)
 
 
 class Python(WithServer):

@@ -7,6 +7,7 @@ import contextlib
 import itertools
 import pathlib
 import queue
+import re
 import shutil
 import subprocess
 import sys
@@ -14,6 +15,7 @@ import tempfile
 import threading
 import time
 import unittest
+import urllib.request
 
 HERE = pathlib.Path(__file__).resolve()
 sys.path += [str(HERE.parents[1] / "clients"), str(HERE.parents[1] / "grpc")]
@@ -149,6 +151,16 @@ class Service(unittest.TestCase):
         self.assertEqual(framed[:5], b"\0" + (len(framed) - 5).to_bytes(4, "big"))
         answer = Response.FromString(framed[5:])
         self.assertEqual((answer.overall_code, answer.statuses[0].limit_remaining), (OK, 49))
+
+    def test_calls_are_counted_and_some_are_timed(self):
+        for _ in range(100):
+            self.ask("basic", [("key1", "foo")])
+        url = f"http://127.0.0.1:{self.weir.ports['metrics']}/metrics"
+        with urllib.request.urlopen(url, timeout=10) as told:
+            metrics = told.read().decode()
+        self.assertIn("\nweir_grpc_calls_total 100\n", metrics)
+        timed = re.search(r'\nweir_decision_duration_seconds_count{protocol="grpc"} (\d+)', metrics)
+        self.assertGreater(int(timed[1]), 0)
 
     def test_what_is_unlimited_has_all_left(self):
         answer = self.ask("special", [("unlimited", "x")])
