@@ -122,8 +122,10 @@ std::vector<Metrics::Decisions> Metrics::decisions() const {
 std::string Metrics::text(const Table::Stats& table) const {
   const std::lock_guard lock(mutex_);
   std::string text;
-  write_rules(text);
-  if (write_rules_in_force) write_rules_in_force(text);
+  write_decisions(text);
+  write_hits(text);
+  write_permits(text);
+  if (write_rules_in_force) write_rules_in_force(text, OfRules::themselves);
   write_durations(text);
   if (store_link) write_store(text);
   write_table(text, table);
@@ -134,21 +136,43 @@ std::string Metrics::text(const Table::Stats& table) const {
   return text;
 }
 
-void Metrics::write_rules(std::string& text) const {
+void Metrics::write_decisions(std::string& text) const {
   const MetricOut out(text);
-  write_head(out, "weir_decisions_total", "counter", "Decisions, by rule and result.");
+  const auto decided = [&](std::size_t rule, std::size_t source, Verdict verdict) {
+    return sum([&](auto& worker) -> auto& {
+      return worker.per_rule[rule].decisions[source][static_cast<std::size_t>(verdict)];
+    });
+  };
+  const std::size_t told_sources = store_link ? sources : 1;  // without a store there is one
+  write_head(out, "weir_decisions_total", "counter", "Decisions, by rule, result and source.");
   for (std::size_t rule = 0; rule < rule_labels_.size(); ++rule) {
-    // Without a store to share there is one source.
-    for (std::size_t source = 0; source < (store_link ? sources : 1); ++source) {
-      for (std::size_t at = 0; at < 4; ++at) {
-        fmt::format_to(out, "weir_decisions_total{{rule=\"{}\",result=\"{}\",source=\"{}\"}} {}\n",
-                       rule_labels_[rule], name(static_cast<Verdict>(at)),
-                       name(static_cast<redis::Source>(source)), sum([&](auto& worker) -> auto& {
-                         return worker.per_rule[rule].decisions[source][at];
-                       }));
-      }
+    for (std::size_t source = 0; source < told_sources; ++source) {
+      fmt::format_to(
+          out,
+          "weir_decisions_total{{rule=\"{0}\",result=\"allowed\",source=\"{1}\"}} {2}\n"
+          "weir_decisions_total{{rule=\"{0}\",result=\"limited\",source=\"{1}\"}} {3}\n",
+          rule_labels_[rule], name(static_cast<redis::Source>(source)),
+          decided(rule, source, Verdict::granted) + decided(rule, source, Verdict::deferred),
+          decided(rule, source, Verdict::denied) + decided(rule, source, Verdict::impossible));
     }
   }
+  if (write_rules_in_force) write_rules_in_force(text, OfRules::decisions);
+  write_head(out, "weir_verdicts_total", "counter", "Decisions of limits, by rule and verdict.");
+  for (std::size_t rule = 0; rule < rule_labels_.size(); ++rule) {
+    for (const Verdict verdict :
+         {Verdict::granted, Verdict::deferred, Verdict::denied, Verdict::impossible}) {
+      std::uint64_t total = 0;
+      for (std::size_t source = 0; source < sources; ++source) {
+        total += decided(rule, source, verdict);
+      }
+      fmt::format_to(out, "weir_verdicts_total{{rule=\"{}\",verdict=\"{}\"}} {}\n",
+                     rule_labels_[rule], name(verdict), total);
+    }
+  }
+}
+
+void Metrics::write_hits(std::string& text) const {
+  const MetricOut out(text);
   write_head(out, "weir_hits_total", "counter", "Cost that was asked for, by rule and result.");
   for (std::size_t rule = 0; rule < rule_labels_.size(); ++rule) {
     fmt::format_to(out,
@@ -158,6 +182,11 @@ void Metrics::write_rules(std::string& text) const {
                    sum([&](auto& worker) -> auto& { return worker.per_rule[rule].granted_cost; }),
                    sum([&](auto& worker) -> auto& { return worker.per_rule[rule].refused_cost; }));
   }
+  if (write_rules_in_force) write_rules_in_force(text, OfRules::hits);
+}
+
+void Metrics::write_permits(std::string& text) const {
+  const MetricOut out(text);
   write_head(out, "weir_permits_total", "counter",
              "Permits shown to leave or renew, by result; late: the lease had ended.");
   for (std::size_t at = 0; at < permit_use_names.size(); ++at) {

@@ -167,6 +167,9 @@ struct alignas(64) WorkerMetrics {
   std::array<Counter, spoken> closed;
 };
 
+/// What rules in force have to tell: of families that limits have too, and of their own.
+enum class OfRules : std::uint8_t { decisions, hits, themselves };
+
 /// What one thread that writes snapshots tells.
 struct SnapshotMetrics {
   bool kept = false;  ///< whether there are snapshots; set before there are readers
@@ -212,7 +215,7 @@ class Metrics {
   std::function<StoreLink()> store_link{};  ///< none without a store; set before there are readers
 
   /// Appends those of the rules in force; none without rules. Set before there are readers.
-  std::function<void(std::string&)> write_rules_in_force{};
+  std::function<void(std::string&, OfRules)> write_rules_in_force{};
 
   /// Prometheus text format 0.0.4.
   std::string text(const Table::Stats& table) const;
@@ -220,7 +223,9 @@ class Metrics {
  private:
   template <typename Pick>
   std::uint64_t sum(Pick&& pick) const;
-  void write_rules(std::string& text) const;
+  void write_decisions(std::string& text) const;
+  void write_hits(std::string& text) const;
+  void write_permits(std::string& text) const;
   void write_durations(std::string& text) const;
   struct Series {
     const char* name;

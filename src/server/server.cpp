@@ -425,8 +425,9 @@ Expected<std::vector<Server::Listening>, StartError> Server::listen() {
   }
   if (state_->rules.has_sources()) {
     if (auto error = state_->rules.load()) return *std::move(error);
-    state_->service.metrics.write_rules_in_force = [&rules = state_->rules](std::string& text) {
-      rules.write_metrics(text);
+    state_->service.metrics.write_rules_in_force = [&rules = state_->rules](std::string& text,
+                                                                            OfRules what) {
+      rules.write_metrics(text, what);
     };
   }
   if (auto error = SnapshotKeeper::cannot_write(options.snapshot)) return *std::move(error);

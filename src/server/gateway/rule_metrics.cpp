@@ -69,8 +69,6 @@ class Sums {
 };
 
 void write_decisions(MetricOut out, const std::vector<Row>& rows, const Sums& sum) {
-  write_head(out, "weir_rule_decisions_total", "counter",
-             "Decisions of each rule, by result and source.");
   for (const Row& row : rows) {
     for (std::size_t result = 0; result < gate_results; ++result) {
       for (std::size_t source = 0; source < sources; ++source) {
@@ -80,7 +78,7 @@ void write_decisions(MetricOut out, const std::vector<Row>& rows, const Sums& su
             });
         // Most rules are decided by one source all their lives.
         if (total == 0 && source > 0) continue;
-        fmt::format_to(out, "weir_rule_decisions_total{{{},result=\"{}\",source=\"{}\"}} {}\n",
+        fmt::format_to(out, "weir_decisions_total{{{},result=\"{}\",source=\"{}\"}} {}\n",
                        row.labels, result_names[result], name(static_cast<redis::Source>(source)),
                        total);
       }
@@ -89,11 +87,9 @@ void write_decisions(MetricOut out, const std::vector<Row>& rows, const Sums& su
 }
 
 void write_hits(MetricOut out, const std::vector<Row>& rows, const Sums& sum) {
-  write_head(out, "weir_rule_hits_total", "counter",
-             "Cost that was asked of each rule, by result.");
   for (const Row& row : rows) {
     for (std::size_t result = 0; result < gate_results; ++result) {
-      fmt::format_to(out, "weir_rule_hits_total{{{},result=\"{}\"}} {}\n", row.labels,
+      fmt::format_to(out, "weir_hits_total{{{},result=\"{}\"}} {}\n", row.labels,
                      result_names[result],
                      sum(
                          row, [&](const RuleCounts::PerRule& counts) -> auto& {
@@ -101,6 +97,9 @@ void write_hits(MetricOut out, const std::vector<Row>& rows, const Sums& sum) {
                          }));
     }
   }
+}
+
+void write_shares(MetricOut out, const std::vector<Row>& rows, const Sums& sum) {
   write_head(out, "weir_rule_near_limit_hits_total", "counter",
              "Of the cost let through or asked, what lay in the last fifth of the limit.");
   for (const Row& row : rows) {
@@ -171,11 +170,13 @@ void write_limits(MetricOut out, const std::vector<Row>& rows) {
 
 }  // namespace
 
-void write_rule_metrics(std::string& text, const Generation& generation,
-                        std::span<const RuleCounts* const> counts) {
+void write_rule_metrics(std::string& text, OfRules what, const CountedRules& counted) {
   const MetricOut out(text);
+  const Generation& generation = counted.generation;
   const std::vector<Row> rows = rows_of(generation.rules);
-  const Sums sum(counts);
+  const Sums sum(counted.counts);
+  if (what == OfRules::decisions) return write_decisions(out, rows, sum);
+  if (what == OfRules::hits) return write_hits(out, rows, sum);
   write_head(out, "weir_config_generation", "gauge",
              "How often the rules have changed; the first count too.");
   fmt::format_to(out, "weir_config_generation {}\n", generation.number);
@@ -183,8 +184,7 @@ void write_rule_metrics(std::string& text, const Generation& generation,
              "When the rules in force were read.");
   fmt::format_to(out, "weir_config_last_success_timestamp_seconds {:.3f}\n",
                  std::chrono::duration<double>(generation.read_at.time_since_epoch()).count());
-  write_decisions(out, rows, sum);
-  write_hits(out, rows, sum);
+  write_shares(out, rows, sum);
   write_candidates(out, rows, sum);
   write_limits(out, rows);
 }

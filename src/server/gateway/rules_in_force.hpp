@@ -42,7 +42,7 @@ class RulesInForce {
   void end_overrides();
   const std::vector<LaidOverride>& overrides() const noexcept { return keeper_.overrides().all(); }
 
-  void write_metrics(std::string& text) const;
+  void write_metrics(std::string& text, OfRules what) const;
 
  private:
   std::optional<StartError> lay(LaidOverrides overrides);

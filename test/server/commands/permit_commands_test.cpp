@@ -174,8 +174,8 @@ TEST(Permits, AreCountedAsTheyAreShown) {
   server.run("WEIR.RENEW a @jobs " + permit);
   const std::string metrics = server.service().metrics.text(server.service().table.stats());
   for (const char* line :
-       {"weir_decisions_total{rule=\"jobs\",result=\"granted\",source=\"store\"} 1\n",
-        "weir_decisions_total{rule=\"jobs\",result=\"denied\",source=\"store\"} 1\n",
+       {"weir_decisions_total{rule=\"jobs\",result=\"allowed\",source=\"store\"} 1\n",
+        "weir_decisions_total{rule=\"jobs\",result=\"limited\",source=\"store\"} 1\n",
         "weir_permits_total{result=\"left\"} 1\n", "weir_permits_total{result=\"left_late\"} 1\n",
         "weir_permits_total{result=\"renewed\"} 1\n",
         "weir_permits_total{result=\"renewed_late\"} 1\n"}) {

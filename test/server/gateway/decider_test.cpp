@@ -262,7 +262,8 @@ rules:
 )");
   std::string text;
   const server::RuleCounts* const counts = &gate.decider.counts();
-  server::write_rule_metrics(text, *gate.decider.generation(), {&counts, 1});
+  server::write_rule_metrics(text, server::OfRules::themselves,
+                             {*gate.decider.generation(), {&counts, 1}});
   EXPECT_THAT(text, testing::HasSubstr(R"(weir_rule_limit{domain="default",rule="monthly"} 50)"));
   EXPECT_THAT(
       text, testing::HasSubstr(R"(weir_rule_window_seconds{domain="default",rule="hourly"} 3600)"));

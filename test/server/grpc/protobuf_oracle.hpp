@@ -2,6 +2,7 @@
 #pragma once
 
 #include <envoy/service/ratelimit/v3/rls.pb.h>
+#include <google/protobuf/stubs/logging.h>
 
 #include <algorithm>
 #include <limits>
@@ -11,6 +12,9 @@
 #include "server/grpc/rate_limit_ask.hpp"
 
 namespace weir::test {
+
+/// It would tell of each text that is no UTF-8.
+[[maybe_unused]] inline const auto silenced = google::protobuf::SetLogHandler(nullptr);
 
 /// Bounds that nothing meets.
 inline constexpr server::grpc::RateLimitBounds unbounded{

@@ -235,7 +235,7 @@ class Recipe:
 
     def test_weir_is_asked_over_connections_that_are_kept(self):
         self.ask()
-        counted = (f'weir_rule_decisions_total{{domain="{self.domain}",rule="per-ip",'
+        counted = (f'weir_decisions_total{{domain="{self.domain}",rule="per-ip",'
                    'result="allowed",source="store"}')
         before = self.weir.metric(counted)
         for _ in range(30):
