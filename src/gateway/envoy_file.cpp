@@ -192,6 +192,7 @@ Domain read_envoy_file(const YamlNode& root) {
   domain.clients = usual_clients();
   const YamlNode& name = fields.need("domain");
   domain.name = text_of(name, "domain");
+  domain.at = name.at;
   if (domain.name.empty()) fail(name, "domain is empty; expected a name");
   read_answers(fields, domain);
   if (const auto* at = fields.find("descriptors")) Reader(domain).descriptors(*at, {});

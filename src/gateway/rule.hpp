@@ -48,6 +48,7 @@ struct Quota {
   Kind kind = Kind::limited;
   std::optional<Limit> limit{};        ///< of a limited one
   const weir::Rule* states = nullptr;  ///< what its states are named by, once it is in force
+  bool of_call = false;                ///< the states go on under whatever numbers a call brings
 };
 
 /// As a rule file has it.

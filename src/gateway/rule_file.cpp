@@ -352,6 +352,7 @@ Domain read_own_file(const YamlNode& root) {
   Domain domain;
   const YamlNode* const named = fields.find("domain");
   domain.name = named ? name_of(*named, "domain") : "default";
+  domain.at = named ? named->at : Place{1, 1};
   const YamlNode* const clients = fields.find("clients");
   domain.clients = clients ? clients_of(*clients) : usual_clients();
   read_answers(fields, domain);

@@ -68,8 +68,8 @@ Expected<std::vector<Domain>, std::string> read_rule_files(const RulePaths& path
       if (!domain) return told(path, domain.error());
       const auto [known, fresh] = file_of.emplace(domain->name, path);
       if (!fresh) {
-        return path + ": the domain '" + domain->name + "' is that of " + known->second +
-               " already";
+        return told(path, {domain->at, "the domain '" + domain->name + "' is that of " +
+                                           known->second + " already"});
       }
       domains.push_back(std::move(domain).value());
     }

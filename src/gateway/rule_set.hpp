@@ -28,6 +28,7 @@ struct Clients {
 /// Where all of a descriptor's or a request's rules lie.
 struct Domain {
   std::string name;
+  Place at{};  ///< of the name, in its file
   Clients clients{};
   std::vector<EdgeRule> rules{};
   /// Of an envoyproxy/ratelimit file: says which of the rules a descriptor meets, and that each

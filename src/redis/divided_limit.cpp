@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <string>
+#include <variant>
 
 namespace weir::redis {
 namespace {
@@ -93,14 +94,26 @@ Limit divided(const Limit& limit, std::uint32_t members) {
   return Limit::of(text);
 }
 
+namespace {
+
 std::optional<Gcra::Config> divided(const Gcra::Config& bucket, std::uint32_t members) {
-  if (members == 1) return bucket;
   const Interval& interval = bucket.interval;
   const Wide parts = interval.in_parts({interval.whole(), interval.rest()}) * members;
   const Cost burst = std::max<Cost>(1, bucket.burst / members);
   if (parts * burst > (Wide{1} << 62)) return {};
   const Interval slower(Interval::Parts{static_cast<std::int64_t>(parts), interval.parts()});
   return Gcra::Config{slower, burst, slower.times(burst)};
+}
+
+}  // namespace
+
+std::optional<Limit::Machine::Config> divided(const Limit::Machine::Config& numbers,
+                                              std::uint32_t members) {
+  if (members == 1) return numbers;
+  if (const auto* bucket = std::get_if<Gcra::Config>(&numbers)) return divided(*bucket, members);
+  const auto* windows = std::get_if<AlignedWindows>(&numbers);
+  if (!windows || windows->limit < members) return {};
+  return AlignedWindows{windows->limit / members, windows->period};
 }
 
 }  // namespace weir::redis

@@ -19,7 +19,9 @@ namespace weir::redis {
 /// Leases and penalties stay as they are. Requires members > 0; 1 gives the limit itself.
 Limit divided(const Limit& limit, std::uint32_t members);
 
-/// The same of a token bucket's numbers; nothing where they pass what the machine can keep.
-std::optional<Gcra::Config> divided(const Gcra::Config& bucket, std::uint32_t members);
+/// The same of numbers that come with a call: a token bucket's, unless they pass what the machine
+/// can keep, and a fixed window's, unless it has fewer units than there are members.
+std::optional<Limit::Machine::Config> divided(const Limit::Machine::Config& numbers,
+                                              std::uint32_t members);
 
 }  // namespace weir::redis

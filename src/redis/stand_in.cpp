@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <variant>
 
 #include "redis/divided_limit.hpp"
 
@@ -83,8 +82,7 @@ RemoteAnswer StandIn::by_share(Question question, const Asked& asked, Instant no
       subject.rule = share_of(*subject.rule);
       if (subject.rule == nullptr) return denied(claim, now);
     } else {
-      const auto* bucket = std::get_if<Gcra::Config>(subject.config);
-      const auto share = bucket ? divided(*bucket, policy_.members) : std::nullopt;
+      const auto share = divided(*subject.config, policy_.members);
       if (!share) return denied(claim, now);
       configs[count] = *share;
       subject.config = &configs[count];

@@ -94,10 +94,18 @@ TEST(DividedLimit, ThatCannotBeKeptExactlyIsSlower) {
 }
 
 TEST(DividedBucket, HasTheRateExactlyUnlessItsNumbersPassAnyKeeping) {
-  const Gcra::Config bucket = Gcra::configure({10, std::chrono::seconds{1}, 10}).value();
-  EXPECT_EQ(divided(bucket, 5), Gcra::configure({10, std::chrono::seconds{5}, 2}).value());
-  const Gcra::Config slow = Gcra::configure({1, longest_span, 1}).value();
+  using Numbers = Limit::Machine::Config;
+  const Numbers bucket = Gcra::configure({10, std::chrono::seconds{1}, 10}).value();
+  const Numbers fifth = Gcra::configure({10, std::chrono::seconds{5}, 2}).value();
+  EXPECT_EQ(divided(bucket, 5), fifth);
+  EXPECT_EQ(divided(bucket, 1), bucket);
+  const Numbers slow = Gcra::configure({1, longest_span, 1}).value();
   EXPECT_FALSE(divided(slow, 4'000'000'000u));
+  const Numbers windows = AlignedWindows{11, std::chrono::minutes{1}};
+  EXPECT_EQ(divided(windows, 5), Numbers(AlignedWindows{2, std::chrono::minutes{1}}));
+  EXPECT_EQ(divided(windows, 11), Numbers(AlignedWindows{1, std::chrono::minutes{1}}));
+  EXPECT_FALSE(divided(windows, 12)) << "not all of them can have one";
+  EXPECT_FALSE(divided(Limit::of("sliding-log 9/1m").config(), 2));
 }
 
 }  // namespace

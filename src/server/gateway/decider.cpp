@@ -89,7 +89,7 @@ void Decider::ask_here(Gathering& gathering) {
   if (gathering.jointly.size() == 1) {
     Judged& judged = *gathering.jointly.front();
     const Request request{now, judged.cost, gathering.patience};
-    settle(judged, table.take({judged.quota->states, judged.key}, request).decision, here);
+    settle(judged, table.take(subject_of(judged), request).decision, here);
   } else if (!gathering.jointly.empty()) {
     const std::vector<Claim> claims = gathering.claims();
     const JointAnswer answer = table.take_all(claims, {now, 0, gathering.patience});
@@ -108,7 +108,7 @@ void Decider::ask_here(Gathering& gathering) {
     }
   }
   for (Judged* const judged : gathering.alone) {
-    const Subject subject{judged->quota->states, judged->key};
+    const Subject subject = subject_of(*judged);
     const Request request{now, judged->cost, Span{0}};
     const bool peek = gathering.verb == GateAsk::Verb::peek;
     settle(*judged, (peek ? table.peek(subject, request) : table.take(subject, request)).decision,
@@ -130,7 +130,7 @@ void Decider::ask_there(const std::shared_ptr<Gathering>& gathering) {
   const std::vector<Judged*> alone = gathering->alone;
   const std::vector<Judged*> jointly = gathering->jointly;
   for (Judged* const judged : alone) {
-    const Subject subject{judged->quota->states, judged->key};
+    const Subject subject = subject_of(*judged);
     const redis::RemoteTable::Ask ask{judged->cost, Span{0}, without_store(*judged->rule, store)};
     auto then = [came, judged](redis::RemoteAnswer&& remote) {
       settle(*judged, remote.decision, remote.source);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "server/gateway/generation.hpp"
+#include "weir/local/table.hpp"
 #include "weir/redis/policy.hpp"
 
 namespace weir::server {
@@ -42,6 +43,12 @@ struct Judged {
   redis::Source source = redis::Source::store;
   bool refuses = false;
 };
+
+/// Whose state it asks for.
+inline Subject subject_of(const Judged& judged) {
+  const gateway::Quota& quota = *judged.quota;
+  return {quota.states, judged.key, quota.of_call ? &quota.limit->config() : nullptr, {}};
+}
 
 /// Calls like one that was asked, that whoever asked may let through without asking again.
 struct GateLease {

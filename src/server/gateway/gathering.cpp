@@ -74,7 +74,7 @@ std::vector<Claim> Gathering::claims() const {
   std::vector<Claim> claims;
   claims.reserve(jointly.size());
   for (const Judged* judged : jointly) {
-    claims.push_back({{judged->quota->states, judged->key}, judged->cost});
+    claims.push_back({subject_of(*judged), judged->cost});
   }
   return claims;
 }

@@ -26,17 +26,16 @@ constexpr std::uint32_t no_end = std::numeric_limits<std::uint32_t>::max();
 struct Unit {
   RateLimitUnit unit;
   Span period;
-  std::string_view text;
   std::optional<CalendarUnit> of_calendar;
 };
 constexpr std::array<Unit, 7> units{{
-    {RateLimitUnit::second, std::chrono::seconds(1), "1s", {}},
-    {RateLimitUnit::minute, std::chrono::minutes(1), "1m", CalendarUnit::minute},
-    {RateLimitUnit::hour, std::chrono::hours(1), "1h", CalendarUnit::hour},
-    {RateLimitUnit::day, std::chrono::hours(24), "1d", CalendarUnit::day},
-    {RateLimitUnit::week, std::chrono::hours(24 * 7), "7d", CalendarUnit::week},
-    {RateLimitUnit::month, std::chrono::hours(24 * 30), "30d", CalendarUnit::month},
-    {RateLimitUnit::year, std::chrono::hours(24 * 365), "365d", CalendarUnit::year},
+    {RateLimitUnit::second, std::chrono::seconds(1), {}},
+    {RateLimitUnit::minute, std::chrono::minutes(1), CalendarUnit::minute},
+    {RateLimitUnit::hour, std::chrono::hours(1), CalendarUnit::hour},
+    {RateLimitUnit::day, std::chrono::hours(24), CalendarUnit::day},
+    {RateLimitUnit::week, std::chrono::hours(24 * 7), CalendarUnit::week},
+    {RateLimitUnit::month, std::chrono::hours(24 * 30), CalendarUnit::month},
+    {RateLimitUnit::year, std::chrono::hours(24 * 365), CalendarUnit::year},
 }};
 
 RateLimitUnit unit_of(const LimitTerm& term) {
@@ -50,32 +49,6 @@ RateLimitUnit unit_of(const LimitTerm& term) {
 std::uint32_t clipped(Cost cost) {
   return static_cast<std::uint32_t>(std::clamp<Cost>(cost, 0, no_end));
 }
-
-/// The limits that descriptors bring along themselves.
-class Overrides {
- public:
-  explicit Overrides(RuleCache& rules) : rules_(rules) {}
-
-  /// Null where the server has met too many different ones.
-  const gateway::Quota* of(const grpc::RateLimitOverride& wanted) {
-    auto quota = std::make_unique<gateway::Quota>();
-    if (wanted.requests_per_unit == 0) {
-      quota->kind = gateway::Quota::Kind::blocked;
-    } else {
-      const auto unit = std::ranges::find(units, wanted.unit, &Unit::unit);
-      const auto rule = rules_.find("fixed-window " + std::to_string(wanted.requests_per_unit) +
-                                    '/' + std::string(unit->text));
-      if (!rule) return nullptr;
-      quota->limit = (*rule)->limit;
-      quota->states = *rule;
-    }
-    return kept_.emplace_back(std::move(quota)).get();
-  }
-
- private:
-  RuleCache& rules_;
-  std::vector<std::unique_ptr<gateway::Quota>> kept_;
-};
 
 std::optional<RateLimitStatus::Limit> limit_of(const Judged& judged) {
   if (judged.quota->kind == gateway::Quota::Kind::blocked) {
@@ -136,6 +109,26 @@ RateLimitAnswer answer_of(const GateAnswer& gate, std::size_t descriptors,
 
 }  // namespace
 
+/// Kept, since a proxy sends the same few again and again.
+RateLimits::QuotaOfCall RateLimits::quota_of(const grpc::RateLimitOverride& wanted,
+                                             const Generation& generation) {
+  const auto at = static_cast<std::size_t>(wanted.unit) - 1;
+  const auto name = std::pair(wanted.requests_per_unit, wanted.unit);
+  if (const auto known = quotas_.find(name); known != quotas_.end()) return known->second;
+  gateway::Quota quota;
+  if (wanted.requests_per_unit == 0) {
+    quota.kind = gateway::Quota::Kind::blocked;
+  } else {
+    quota.limit = Limit::of("fixed-window " + std::to_string(wanted.requests_per_unit) + '/' +
+                            std::string(units_of_calls[at]));
+    quota.states = generation.states_of_calls[at];
+    quota.of_call = true;
+  }
+  if (quotas_.size() == most_quotas) quotas_.clear();
+  return quotas_.emplace(name, std::make_shared<const gateway::Quota>(std::move(quota)))
+      .first->second;
+}
+
 void RateLimits::decide(const RateLimitAsk& ask, grpc::RateLimitReply reply) {
   const auto& generation = decider_.generation();
   if (!generation) {
@@ -149,7 +142,7 @@ void RateLimits::decide(const RateLimitAsk& ask, grpc::RateLimitReply reply) {
     answer.statuses.resize(descriptors);
     return reply.answer(answer);
   }
-  std::shared_ptr<Overrides> overrides;
+  std::vector<QuotaOfCall> overrides;
   std::vector<gateway::Entry> entries;
   entries.reserve(descriptors * 2);
   for (const RateLimitDescriptor& descriptor : ask.descriptors) {
@@ -168,12 +161,7 @@ void RateLimits::decide(const RateLimitAsk& ask, grpc::RateLimitReply reply) {
     first += descriptor.entries.size();
     hits.push_back(static_cast<Cost>(descriptor.hits.value_or(ask.hits)));
     if (!descriptor.limit) continue;
-    if (!overrides) overrides = std::make_shared<Overrides>(rules_);
-    call.given = overrides->of(*descriptor.limit);
-    if (!call.given) {
-      return reply.fail({grpc::Code::resource_exhausted,
-                         "more than 10000 different limits came with descriptors"});
-    }
+    call.given = overrides.emplace_back(quota_of(*descriptor.limit, *generation)).get();
   }
   const gateway::Domain& domain = rules->domain();
   const auto metadata = domain.dynamic_metadata ? metadata_of(ask) : nullptr;
@@ -183,7 +171,7 @@ void RateLimits::decide(const RateLimitAsk& ask, grpc::RateLimitReply reply) {
   }
   decider_.decide(
       {.rules = rules, .calls = calls, .hits = hits, .leasing = GateAsk::Leasing::as_rules_say},
-      [reply = std::move(reply), overrides, descriptors, metadata,
+      [reply = std::move(reply), overrides = std::move(overrides), descriptors, metadata,
        dialect = domain.dialect](GateAnswer&& gate) {
         RateLimitAnswer answer = answer_of(gate, descriptors, dialect);
         if (metadata) add_metadata(gate, *metadata);

@@ -72,6 +72,12 @@ Expected<std::shared_ptr<Generation>, StartError> RuleKeeper::make(std::vector<D
   for (Domain& domain : generation->rules.domains()) {
     if (auto error = bind(domain)) return StartError{*std::move(error)};
   }
+  for (std::size_t at = 0; at < units_of_calls.size(); ++at) {
+    const std::string unit(units_of_calls[at]);
+    const auto states = rules_.follow("%given/" + unit, Limit::of("fixed-window 1/" + unit));
+    if (!states) return StartError{"limits of calls: " + states.error().message};
+    generation->states_of_calls[at] = *states;
+  }
   ++made_;
   return generation;
 }

@@ -30,7 +30,7 @@ End fault_of(std::optional<grpc::Http2Limit> limit) {
 }  // namespace
 
 WorkerGrpc::WorkerGrpc(Worker& worker, const grpc::Health& health)
-    : context_(worker.context()), limits_(worker.decider(), worker.rules()) {
+    : context_(worker.context()), limits_(worker.decider()) {
   health.serve_by(services_);
   grpc::serve_rate_limits_by(services_, limits_);
   grpc::serve_reflection_by(services_);

@@ -96,7 +96,6 @@ class Gate {
   Rules rules_;
 
  public:
-  server::RuleCache cache{rules_};
   boost::asio::io_context loop;
   server::Service service{rules_, {}, {.level = server::LogLevel::off}};
 

@@ -32,7 +32,7 @@ class JsonApi : public testing::Test {
   Gate gate_{
       "{domain: edge, rules: [{name: r, key: '{descriptor.user}', "
       "limit: fixed-window 2/365d}]}"};
-  server::RateLimits limits_{gate_.decider, gate_.cache};
+  server::RateLimits limits_{gate_.decider};
   server::grpc::Services services_;
   server::HttpLimits http_limits_{};
   server::HttpFront front_{.limits = http_limits_,

@@ -6,7 +6,9 @@
 #include <google/protobuf/util/message_differencer.h>
 #include <gtest/gtest.h>
 
+#include "redis/remote_table.hpp"
 #include "test/server/gateway/gate.hpp"
+#include "test/server/scripted_store.hpp"
 
 namespace weir::test {
 namespace {
@@ -75,7 +77,7 @@ descriptors:
     rate_limit: {unit: year, requests_per_unit: 0}
     metadata: {shadow: yes}
 )"};
-  server::RateLimits limits_{gate_.decider, gate_.cache};
+  server::RateLimits limits_{gate_.decider};
 };
 
 TEST_F(RateLimitAnswers, TellWhatWasAskedAndWhatIsSaidOfTheLimitsThatLetItThrough) {
@@ -110,6 +112,47 @@ TEST_F(RateLimitAnswers, TellTheGenerationOfWeirsOwnRules) {
   ASSERT_TRUE(gate_.reload("{domain: d, dynamic_metadata: true, rules: [{name: m, limit: 9/s}]}"));
   expect_metadata(ask(of({{"a", "1"}})),
                   R"({"domain": "d", "generation": 2, "descriptors": [{"entries": ["a=1"]}]})");
+}
+
+TEST_F(RateLimitAnswers, CountOnUnderOtherNumbersThatADescriptorBrings) {
+  using Override = envoy::extensions::common::ratelimit::v3::RateLimitDescriptor_RateLimitOverride;
+  const auto left = [&](std::uint32_t limit, envoy::type::v3::RateLimitUnit unit) {
+    RateLimitRequest request = of({{"free", "3"}});
+    Override& override = *request.mutable_descriptors(0)->mutable_limit();
+    override.set_requests_per_unit(limit);
+    override.set_unit(unit);
+    const RateLimitResponse answer = ask(request);
+    EXPECT_EQ(answer.statuses(0).current_limit().requests_per_unit(), limit);
+    const bool over = answer.overall_code() == RateLimitResponse::OVER_LIMIT;
+    return over ? -1 : static_cast<int>(answer.statuses(0).limit_remaining());
+  };
+  EXPECT_EQ(left(10, envoy::type::v3::YEAR), 9);
+  EXPECT_EQ(left(20, envoy::type::v3::YEAR), 18);
+  EXPECT_EQ(left(2, envoy::type::v3::YEAR), -1);
+  EXPECT_EQ(left(3, envoy::type::v3::YEAR), 0);
+  EXPECT_EQ(left(0, envoy::type::v3::YEAR), -1);
+  EXPECT_EQ(left(5, envoy::type::v3::MONTH), 4) << "by another unit it counts anew";
+  for (std::uint32_t limit = 4; limit < 20'000; ++limit) {
+    ASSERT_EQ(left(limit, envoy::type::v3::YEAR), 0);
+  }
+}
+
+TEST_F(RateLimitAnswers, BringTheirNumbersToTheStore) {
+  ScriptedStore store;
+  redis::RemoteTable table(store, {});
+  gate_.service.store = &table;
+  store.answer_at_once();
+  for (const std::uint32_t limit : {7U, 9U}) {
+    RateLimitRequest request = of({{"free", "3"}});
+    request.mutable_descriptors(0)->mutable_limit()->set_requests_per_unit(limit);
+    request.mutable_descriptors(0)->mutable_limit()->set_unit(envoy::type::v3::WEEK);
+    EXPECT_EQ(ask(request).overall_code(), RateLimitResponse::OK);
+  }
+  ASSERT_EQ(store.calls(), 2U);
+  EXPECT_EQ(store.words(0).at(3), store.words(1).at(3)) << "one state";
+  EXPECT_EQ(store.words(0).at(4), "f 60000000 7 604800000000");
+  EXPECT_EQ(store.words(1).at(4), "f 60000000 9 604800000000");
+  gate_.service.store = nullptr;
 }
 
 TEST_F(RateLimitAnswers, NameTheUnitOfAWindowOfTheCalendar) {

@@ -42,7 +42,7 @@ TEST(RuleKeeper, SaysWhichFileIsNoGood) {
   folder.write("a.yaml", "domain: d\nrules: []");
   folder.write("b.yaml", "domain: d\nrules: []");
   EXPECT_EQ(Kept({path}).keeper.load().error().message,
-            path + "/b.yaml: the domain 'd' is that of " + path + "/a.yaml already");
+            path + "/b.yaml:1:9: the domain 'd' is that of " + path + "/a.yaml already");
   folder.write("b.yaml", "domain: e\nrules: [{name: r}]");
   EXPECT_EQ(Kept({path}).keeper.load().error().message,
             path + "/b.yaml:2:9: a rule needs the field 'limit'");

@@ -62,7 +62,7 @@ struct RulesFront {
       {{service, service.metrics.add_worker(), service.hot_keys.add_worker(now)}, cache}, thread};
   boost::asio::io_context loop{};
   server::Decider decider{context, loop};
-  server::RateLimits limits{decider, cache};
+  server::RateLimits limits{decider};
   server::grpc::Services services{};
   server::HttpLimits http_limits{};
   server::HttpFront front{
