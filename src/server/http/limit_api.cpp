@@ -118,8 +118,8 @@ void peek_all(HttpContext& context, const SeveralAsked& asked, HttpReply& reply)
   ask_to_peek_all(context, asked.all(), asked.patience, reply, tell);
 }
 
-/// A body that asks for one key goes to `one`, for several to `several`.
-template <auto one, auto several>
+/// A body that asks for one key goes to One, for several to Several.
+template <auto One, auto Several>
 void read_and_ask(HttpContext& context, const HttpRequest& request, HttpReply& reply) {
   JsonText text;
   if (const auto wrong = text.read(request.body)) return reply.send(problem(400, wrong->message));
@@ -129,9 +129,9 @@ void read_and_ask(HttpContext& context, const HttpRequest& request, HttpReply& r
     then(context, *asked, reply);
   };
   if (text.value().is_object() && body.member("all")) {
-    return ask(read_several(context, body), several);
+    return ask(read_several(context, body), Several);
   }
-  ask(read_one(context, body), one);
+  ask(read_one(context, body), One);
 }
 
 std::string sentence(const Decided& decided) {
