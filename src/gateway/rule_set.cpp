@@ -90,7 +90,8 @@ bool drop_replaced(std::vector<Match>& matches) {
 
 RuleSet::RuleSet(std::vector<Domain> domains) : domains_(std::move(domains)) {
   for (Domain& domain : domains_) {
-    domain.given.identity = domain.given.label = "%given";
+    domain.given.identity = "%given";
+    domain.given.label = "(descriptor)";
   }
   for (const Domain& domain : domains_) indexes_.emplace(domain.name, RuleIndex(domain));
 }

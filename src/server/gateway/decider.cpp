@@ -55,7 +55,7 @@ void Decider::decide(const GateAsk& ask, Then then) {
   gathering.then = std::move(then);
   gathering.answer.generation = generation_;
   gathering.answer.decided_at = worker_.service.clock.now();
-  gathering.gather(ask);
+  gathering.gather(ask, worker_.service.key_bytes);
   if (gathering.too_many) note_too_many(ask.rules->domain().name);
   if (held_ >= most_held) gathering.patience = Span{0};
   run(std::move(gathering));

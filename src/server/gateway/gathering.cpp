@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "server/gateway/state_key.hpp"
+
 namespace weir::server {
 namespace {
 
@@ -16,7 +18,7 @@ void refuse_for_good(Judged& judged) {
 
 }  // namespace
 
-void Gathering::gather(const GateAsk& ask) {
+void Gathering::gather(const GateAsk& ask, std::size_t key_bytes) {
   of_envoy = ask.rules->domain().of_envoy;
   verb = ask.verb;
   std::vector<Match> matches;
@@ -34,7 +36,7 @@ void Gathering::gather(const GateAsk& ask) {
     judged.call = match.call;
     judged.rule = match.rule;
     judged.quota = match.quota;
-    judged.key = std::move(match.key);
+    judged.key = bounded_key(std::move(match.key), key_bytes);
     judged.cost = match.rule->cost * ask.hits[judged.call];
     if (match.refused || match.quota->kind == Quota::Kind::blocked) refuse_for_good(judged);
     const bool waits = match.quota->kind == Quota::Kind::limited && !match.rule->shadow;

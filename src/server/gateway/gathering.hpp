@@ -35,8 +35,9 @@ struct Gathering {
   bool too_many = false;   ///< rules that would have to be taken together
   std::size_t awaited = 0;
 
-  /// All rules that the calls meet, but those that others of them replace.
-  void gather(const GateAsk& ask);
+  /// All rules that the calls meet, but those that others of them replace. States have keys of at
+  /// most so many bytes.
+  void gather(const GateAsk& ask, std::size_t key_bytes);
 
   /// Of what is taken together.
   std::vector<Claim> claims() const;

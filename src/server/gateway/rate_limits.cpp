@@ -69,9 +69,11 @@ RateLimitStatus status_of(const Judged& judged, Instant now) {
   if (judged.refuses && !judged.rule->shadow) status.code = RateLimitCode::over_limit;
   if (!judged.decision && !judged.refuses) return status;
   status.limit = limit_of(judged);
-  if (judged.decision && judged.decision->verdict != Verdict::impossible) {
+  if (judged.decision) {
     status.remaining = judged.refuses ? 0 : clipped(judged.decision->remaining);
-    status.until_reset = std::max(Span{0}, judged.decision->reset_at - now);
+    if (judged.decision->reset_at != Instant()) {  // a state was asked
+      status.until_reset = std::max(Span{0}, judged.decision->reset_at - now);
+    }
   }
   return status;
 }
@@ -100,7 +102,12 @@ RateLimitAnswer answer_of(const GateAnswer& gate, std::size_t descriptors,
   }
   if (dialect != http::RateDialect::none) {
     answer.response_headers.reserve(http::RateFields::most);
-    http::RateFields::write(dialect, standing_of(gate).shown(), [&](http::Field&& field) {
+    Standing standing = standing_of(gate);
+    // As envoyproxy/ratelimit: the status and the field say the same.
+    if (dialect == http::RateDialect::draft06 && !gate.allowed && !standing.policies.empty()) {
+      standing.policies.front().remaining = 0;
+    }
+    http::RateFields::write(dialect, standing.shown(), [&](http::Field&& field) {
       answer.response_headers.push_back({field.name, std::move(field.value)});
     });
   }

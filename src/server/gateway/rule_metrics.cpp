@@ -34,17 +34,28 @@ struct Row {
   std::vector<const EdgeRule*> rules;
 };
 
-std::vector<Row> rows_of(const gateway::RuleSet& set) {
+/// Whether the rule has decided anything.
+bool has_decided(const EdgeRule& rule, std::span<const RuleCounts* const> workers) {
+  for (const RuleCounts* counts : workers) {
+    for (const auto& by_source : counts->of(rule.number).decisions) {
+      for (const Counter& decisions : by_source) {
+        if (decisions.value() > 0) return true;
+      }
+    }
+  }
+  return false;
+}
+
+std::vector<Row> rows_of(const CountedRules& counted) {
   std::vector<Row> rows;
   Row other{.labels = "domain=\"other\",rule=\"other\"", .rules = {}};
-  for (const gateway::Domain& domain : set.domains()) {
-    for (const EdgeRule& rule : domain.rules) {
-      if (rows.size() == most_labelled_rules) {
-        other.rules.push_back(&rule);
-        continue;
-      }
-      rows.push_back({"domain=" + quoted(domain.name) + ",rule=" + quoted(rule.label), {&rule}});
-    }
+  const auto add = [&](const gateway::Domain& domain, const EdgeRule& rule) {
+    if (rows.size() == most_labelled_rules) return other.rules.push_back(&rule);
+    rows.push_back({"domain=" + quoted(domain.name) + ",rule=" + quoted(rule.label), {&rule}});
+  };
+  for (const gateway::Domain& domain : counted.generation.rules.domains()) {
+    for (const EdgeRule& rule : domain.rules) add(domain, rule);
+    if (has_decided(domain.given, counted.counts)) add(domain, domain.given);
   }
   if (!other.rules.empty()) rows.push_back(std::move(other));
   return rows;
@@ -173,7 +184,7 @@ void write_limits(MetricOut out, const std::vector<Row>& rows) {
 void write_rule_metrics(std::string& text, OfRules what, const CountedRules& counted) {
   const MetricOut out(text);
   const Generation& generation = counted.generation;
-  const std::vector<Row> rows = rows_of(generation.rules);
+  const std::vector<Row> rows = rows_of(counted);
   const Sums sum(counted.counts);
   if (what == OfRules::decisions) return write_decisions(out, rows, sum);
   if (what == OfRules::hits) return write_hits(out, rows, sum);

@@ -45,7 +45,6 @@ std::optional<Status> fault(const RateLimitAsk& ask, const RateLimitBounds& boun
   if (ask.descriptors.size() > bounds.descriptors) {
     return told({"descriptors", ask.descriptors.size(), bounds.descriptors});
   }
-  if (ask.hits > bounds.hits) return told({"hits_addend", ask.hits, bounds.hits});
   return {};
 }
 
@@ -58,9 +57,6 @@ std::optional<Status> fault(const RateLimitDescriptor& descriptor, std::size_t a
     if (bytes > bounds.text_bytes) {
       return told({named(at) + ", bytes of a key or value", bytes, bounds.text_bytes});
     }
-  }
-  if (descriptor.hits > bounds.hits) {
-    return told({named(at) + ", hits_addend", *descriptor.hits, bounds.hits});
   }
   if (!descriptor.limit) return {};
   const RateLimitUnit unit = descriptor.limit->unit;
@@ -175,7 +171,10 @@ Expected<RateLimitAsk, Status> RateLimitReader::read(std::string_view message,
     return Status{Code::internal, "the message is no RateLimitRequest"};
   }
   if (auto wrong = fault(ask, bounds)) return *std::move(wrong);
+  ask.hits = static_cast<std::uint32_t>(std::min<std::uint64_t>(ask.hits, bounds.hits));
   for (std::size_t at = 0; at < descriptors_.size(); ++at) {
+    std::optional<std::uint64_t>& hits = descriptors_[at].hits;
+    if (hits) hits = std::min(*hits, bounds.hits);
     if (auto wrong = fault(descriptors_[at], at, bounds)) return *std::move(wrong);
   }
   return ask;

@@ -52,9 +52,9 @@ struct RateLimitAsk {
 
 struct RateLimitBounds {
   std::size_t descriptors = 64;
-  std::size_t entries = 32;       ///< of one descriptor
-  std::size_t text_bytes = 1024;  ///< of a domain, key or value
-  std::uint64_t hits = std::uint64_t{1} << 31;
+  std::size_t entries = 32;                        ///< of one descriptor
+  std::size_t text_bytes = std::size_t{64} << 10;  ///< of a domain, key or value
+  std::uint64_t hits = 0xffff'ffff;                ///< more count as so many
 };
 
 /// Reads RateLimitRequest messages.

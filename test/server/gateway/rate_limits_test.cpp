@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "redis/remote_table.hpp"
+#include "server/gateway/rule_metrics.hpp"
 #include "test/server/gateway/gate.hpp"
 #include "test/server/scripted_store.hpp"
 
@@ -132,9 +133,38 @@ TEST_F(RateLimitAnswers, CountOnUnderOtherNumbersThatADescriptorBrings) {
   EXPECT_EQ(left(3, envoy::type::v3::YEAR), 0);
   EXPECT_EQ(left(0, envoy::type::v3::YEAR), -1);
   EXPECT_EQ(left(5, envoy::type::v3::MONTH), 4) << "by another unit it counts anew";
+  const server::RuleCounts* const counts = &gate_.decider.counts();
+  std::string metrics;
+  server::write_rule_metrics(metrics, server::OfRules::decisions,
+                             {*gate_.decider.generation(), {&counts, 1}});
+  EXPECT_NE(metrics.find(R"x({domain="d",rule="(descriptor)",result="limited",source="store"} 2)x"),
+            std::string::npos)
+      << metrics;
   for (std::uint32_t limit = 4; limit < 20'000; ++limit) {
     ASSERT_EQ(left(limit, envoy::type::v3::YEAR), 0);
   }
+}
+
+TEST_F(RateLimitAnswers, CountValuesOfAnyLength) {
+  const std::string one(20'000, 'x');
+  const std::string other = one + "y";
+  for (const std::string& value : {one, other}) {
+    EXPECT_EQ(ask(of({{"b", value.c_str()}})).overall_code(), RateLimitResponse::OK);
+    EXPECT_EQ(ask(of({{"b", value.c_str()}})).overall_code(), RateLimitResponse::OVER_LIMIT);
+  }
+  EXPECT_LT(gate_.service.table.stats().bytes, 5'000U);
+}
+
+TEST_F(RateLimitAnswers, AreOverWithNothingLeftInTheFieldToo) {
+  RateLimitRequest request = of({{"b", "1"}});
+  request.set_hits_addend(2);
+  const RateLimitResponse over = ask(request);
+  EXPECT_EQ(over.overall_code(), RateLimitResponse::OVER_LIMIT);
+  EXPECT_EQ(over.statuses(0).limit_remaining(), 0U);
+  EXPECT_TRUE(over.statuses(0).has_duration_until_reset());
+  ASSERT_GE(over.response_headers_to_add_size(), 2);
+  EXPECT_EQ(over.response_headers_to_add(1).key(), "RateLimit-Remaining");
+  EXPECT_EQ(over.response_headers_to_add(1).value(), "0");
 }
 
 TEST_F(RateLimitAnswers, BringTheirNumbersToTheStore) {
