@@ -33,11 +33,12 @@ struct Server {
   weir::test::ConstantDecider decider;
   Health health;
   Services services;
+  mutable MessageRoom room;
 };
 
 /// What is answered to bytes that come in such pieces, and nothing is sent before all are there.
 std::string answer(const Server& server, std::string_view bytes, std::size_t piece) {
-  Http2Dialogue dialogue(server.services, std::make_shared<QueueCarrier>());
+  Http2Dialogue dialogue(server.services, std::make_shared<QueueCarrier>(), server.room);
   dialogue.receive(weir::test::preface);
   for (; !bytes.empty() && dialogue.wants_input(); bytes.remove_prefix(piece)) {
     piece = std::min(piece, bytes.size());
@@ -48,7 +49,7 @@ std::string answer(const Server& server, std::string_view bytes, std::size_t pie
 
 /// Time passes, and the server ends: nothing may be left that keeps the connection.
 void lives_to_its_end(const Server& server, std::string_view bytes) {
-  Http2Dialogue dialogue(server.services, std::make_shared<QueueCarrier>());
+  Http2Dialogue dialogue(server.services, std::make_shared<QueueCarrier>(), server.room);
   dialogue.receive(weir::test::preface);
   const std::size_t half = bytes.size() / 2;
   dialogue.receive(bytes.substr(0, half));
@@ -74,5 +75,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   require(answer(server, bytes, 1) == whole);
   require(answer(server, bytes, 7) == whole);
   lives_to_its_end(server, bytes);
+  require(server.room.left() == MessageRoom::usual);
   return 0;
 }

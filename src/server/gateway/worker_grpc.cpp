@@ -38,7 +38,8 @@ WorkerGrpc::WorkerGrpc(Worker& worker, const grpc::Health& health)
 
 DialogueMaker WorkerGrpc::maker() {
   return [this](std::shared_ptr<Carrier> carrier) {
-    return std::make_unique<grpc::Http2Dialogue>(services_, std::move(carrier), grpc::Http2Limits{},
+    return std::make_unique<grpc::Http2Dialogue>(services_, std::move(carrier), room_,
+                                                 grpc::Http2Limits{},
                                                  static_cast<grpc::Http2Watch*>(this));
   };
 }

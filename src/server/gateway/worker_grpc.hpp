@@ -30,6 +30,7 @@ class WorkerGrpc final : private grpc::Http2Watch {
   WorkerContext context_;
   RateLimits limits_;
   grpc::Services services_;
+  grpc::MessageRoom room_;
 };
 
 }  // namespace weir::server

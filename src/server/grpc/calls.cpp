@@ -56,14 +56,18 @@ void make_spare(Call& call) {
 
 }  // namespace
 
-Calls::Calls(const Services& services, const Http2Limits& limits, Http2Watch* watch,
-             std::shared_ptr<Carrier> carrier)
+Calls::Calls(const Services& services, const Http2Limits& limits, MessageRoom& room,
+             Http2Watch* watch, std::shared_ptr<Carrier> carrier)
     : services_(services),
       limits_(limits),
+      room_(room),
       watch_(watch),
       address_(std::make_shared<AnswerAddress>(AnswerAddress{this, std::move(carrier)})) {}
 
-Calls::~Calls() { address_->there = nullptr; }
+Calls::~Calls() {
+  address_->there = nullptr;
+  for (const auto& call : calls_) room_.give_back(call->lent);
+}
 
 Call* Calls::at(std::int32_t stream) const {
   return static_cast<Call*>(nghttp2_session_get_stream_user_data(session_, stream));
@@ -122,7 +126,9 @@ void Calls::read_data(std::int32_t stream, std::string_view bytes) {
   if (call->conversation) return hear_messages(*call);
   const FirstMessage first = first_message(call->input, limits_.message_bytes);
   if (!first_is_fit(*call, first)) return;
-  if (call->input.size() > prefix_bytes && call->input.size() - prefix_bytes > first.length) {
+  if (first.form == FirstMessage::Form::incomplete) {
+    lend_room(*call);
+  } else if (call->input.size() - prefix_bytes > first.length) {
     finish(stream, {Code::internal, "more than one message in a unary call"});
   }
 }
@@ -151,13 +157,16 @@ void Calls::hear_unary(Call& call) {
 /// The client's messages at hand, as long as what is answered to them goes out.
 void Calls::hear_messages(Call& call) {
   while (!call.finished) {
-    if (call.output.size() > limits_.message_bytes) {
+    if (call.output.size() > limits_.unsent_bytes) {
       waits_for_room_ = true;
       break;
     }
     const FirstMessage first = first_message(call.input, limits_.message_bytes);
     if (!first_is_fit(call, first)) return;
-    if (first.form == FirstMessage::Form::incomplete) break;
+    if (first.form == FirstMessage::Form::incomplete) {
+      lend_room(call);
+      break;
+    }
     const std::string message = call.input.substr(prefix_bytes, first.length);
     forget_input(call, prefix_bytes + first.length);
     need(nghttp2_session_consume_stream(session_, call.stream, prefix_bytes + first.length));
@@ -165,7 +174,7 @@ void Calls::hear_messages(Call& call) {
     call.conversation->hear(message, reply(call));
   }
   if (!call.heard_all || call.told_end || call.finished) return;
-  if (call.output.size() > limits_.message_bytes) return;
+  if (call.output.size() > limits_.unsent_bytes) return;
   call.told_end = true;
   if (!call.input.empty()) {
     return finish(call.stream, {Code::internal, "the message ends before its length"});
@@ -198,9 +207,21 @@ bool Calls::first_is_fit(Call& call, const FirstMessage& first) {
   return false;
 }
 
+/// For a message that has not ended: the client may send as many other bytes. Without this, calls
+/// whose messages come by turns could fill the connection's window, and none of them end.
+void Calls::lend_room(Call& call) {
+  const std::size_t bytes = call.input.size() - call.lent;
+  if (bytes == 0 || !room_.take(bytes)) return;
+  call.lent += bytes;
+  need(nghttp2_session_consume_connection(session_, bytes));
+}
+
 /// Bytes that are heard, or never will be: the client may send as many others.
 void Calls::forget_input(Call& call, std::size_t bytes) {
-  need(nghttp2_session_consume_connection(session_, bytes));
+  const std::size_t lent = std::min(bytes, call.lent);
+  room_.give_back(lent);
+  call.lent -= lent;
+  need(nghttp2_session_consume_connection(session_, bytes - lent));
   call.input.erase(0, bytes);
 }
 
@@ -344,6 +365,8 @@ std::optional<Http2Limit> Calls::tick_call(Call& call) {
   } else if (!call.heard_all && waited >= std::uint64_t(limits_.request.count())) {
     met(Http2Limit::request);
     finish(call.stream, {Code::deadline_exceeded, "the request did not end in time"});
+  } else if (!call.heard_all) {
+    lend_room(call);  // there may be some again
   }
   return {};
 }

@@ -14,6 +14,7 @@
 #include "server/dialogue.hpp"
 #include "server/grpc/call_head.hpp"
 #include "server/grpc/http2_limits.hpp"
+#include "server/grpc/message_room.hpp"
 #include "server/grpc/protocol.hpp"
 #include "server/grpc/services.hpp"
 
@@ -27,6 +28,7 @@ struct Call {
   std::string input{};         ///< from the client and not yet a message that was heard
   std::string output{};        ///< for the client, framed
   std::size_t sent = 0;        ///< of it
+  std::size_t lent = 0;        ///< bytes of the input for which the room is shared
   Status status{};             ///< once finished
   std::uint64_t since = 0;     ///< the second in which it began, or last could be written to
   std::uint64_t deadline = 0;  ///< the second in which an answer is no longer awaited
@@ -42,12 +44,13 @@ struct Call {
 ///
 /// Threads  the connection's
 /// Memory   a Call each, at most Http2Limits::streams; of input request_bytes in all, since the
-///          client's window for the connection opens again only with messages heard
+///          client's window for the connection opens again only with messages heard, or with room
+///          that is lent for one that has not ended
 /// Errors   bad_alloc
 class Calls final : public Answering {
  public:
   /// All outlive it; there may be no watch.
-  Calls(const Services& services, const Http2Limits& limits, Http2Watch* watch,
+  Calls(const Services& services, const Http2Limits& limits, MessageRoom& room, Http2Watch* watch,
         std::shared_ptr<Carrier> carrier);
   ~Calls() override;
 
@@ -107,6 +110,7 @@ class Calls final : public Answering {
   void hear_unary(Call& call);
   void hear_messages(Call& call);
   bool first_is_fit(Call& call, const FirstMessage& first);
+  void lend_room(Call& call);
   void forget_input(Call& call, std::size_t bytes);
   void refuse(Call& call, Refusal refusal);
   void begin_answer(Call& call);
@@ -116,6 +120,7 @@ class Calls final : public Answering {
 
   const Services& services_;
   const Http2Limits& limits_;
+  MessageRoom& room_;
   Http2Watch* watch_;
   std::shared_ptr<AnswerAddress> address_;
   nghttp2_session* session_ = nullptr;

@@ -118,11 +118,11 @@ struct Http2Dialogue::Callbacks {
 };
 
 Http2Dialogue::Http2Dialogue(const Services& services, std::shared_ptr<Carrier> carrier,
-                             Http2Limits limits, Http2Watch* watch)
+                             MessageRoom& room, Http2Limits limits, Http2Watch* watch)
     : limits_(limits),
       watch_(watch),
       carrier_(carrier),
-      calls_(services, limits_, watch, std::move(carrier)),
+      calls_(services, limits_, room, watch, std::move(carrier)),
       resets_allowed_(
           Gcra::configure(
               {.count = limits_.resets, .period = limits_.resets_for, .burst = limits_.resets})

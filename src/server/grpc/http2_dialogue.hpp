@@ -26,9 +26,9 @@ namespace weir::server::grpc {
 /// Errors   bad_alloc
 class Http2Dialogue final : public Dialogue {
  public:
-  /// The services outlive it, and who watches.
-  Http2Dialogue(const Services& services, std::shared_ptr<Carrier> carrier, Http2Limits limits = {},
-                Http2Watch* watch = nullptr);
+  /// The services outlive it, the room, and who watches.
+  Http2Dialogue(const Services& services, std::shared_ptr<Carrier> carrier, MessageRoom& room,
+                Http2Limits limits = {}, Http2Watch* watch = nullptr);
 
   void receive(std::string_view bytes) override;
   void write(std::string& output, std::size_t enough) override;

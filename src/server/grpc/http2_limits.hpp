@@ -15,8 +15,10 @@ struct Http2Limits {
   std::uint32_t streams = 128;                            ///< calls at once
   std::size_t header_list_bytes = std::size_t{16} << 10;  ///< as HTTP/2 counts: 32 a field more
   std::size_t continuations = 4;                          ///< frames behind one HEADERS
-  std::size_t message_bytes = std::size_t{64} << 10;      ///< one message of a client
-  std::size_t request_bytes = std::size_t{256} << 10;     ///< of all calls that are not answered
+  std::size_t message_bytes = std::size_t{4} << 20;       ///< one message of a client
+  std::size_t request_bytes = std::size_t{256} << 10;     ///< of all calls not yet heard, and what
+                                                          ///< MessageRoom has for long messages
+  std::size_t unsent_bytes = std::size_t{64} << 10;       ///< answers; above, a call is not heard
   Cost resets = 200;                                      ///< calls that the client abandoned or
   Span resets_for = std::chrono::seconds(10);             ///< broke, in so long
   std::size_t frames_without_call = 1000;                 ///< in a second without a call

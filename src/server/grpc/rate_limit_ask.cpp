@@ -18,54 +18,27 @@ using Entry = common::RateLimitDescriptor_Entry;
 using Override = common::RateLimitDescriptor_RateLimitOverride;
 
 constexpr std::size_t least_entry_bytes = 2;
-constexpr std::size_t most_kept_bytes = std::size_t{64} << 10;
 
-/// What is wrong with something, in the words of all the bounds.
-struct Excess {
-  std::string of;
-  std::uint64_t found;
-  std::uint64_t most;
-};
-
-Status told(const Excess& excess) {
-  return {Code::invalid_argument, excess.of + ": expected " + std::to_string(excess.most) +
-                                      " at most, found " + std::to_string(excess.found)};
+Status excess_of(const std::string& what, std::size_t most, std::size_t found) {
+  return {Code::invalid_argument,
+          what + ": expected " + std::to_string(most) + " at most, found " + std::to_string(found)};
 }
 
 std::string named(std::size_t descriptor) { return "descriptor " + std::to_string(descriptor); }
 
-std::optional<Status> fault(const RateLimitAsk& ask, const RateLimitBounds& bounds) {
+std::optional<Status> fault(const RateLimitAsk& ask) {
   if (ask.domain.empty()) return Status{Code::unknown, "rate limit domain must not be empty"};
-  if (ask.descriptors.empty()) {
-    return Status{Code::unknown, "rate limit descriptor list must not be empty"};
-  }
-  if (ask.domain.size() > bounds.text_bytes) {
-    return told({"bytes of the domain", ask.domain.size(), bounds.text_bytes});
-  }
-  if (ask.descriptors.size() > bounds.descriptors) {
-    return told({"descriptors", ask.descriptors.size(), bounds.descriptors});
-  }
-  return {};
+  if (!ask.descriptors.empty()) return {};
+  return Status{Code::unknown, "rate limit descriptor list must not be empty"};
 }
 
-std::optional<Status> fault(const RateLimitDescriptor& descriptor, std::size_t at,
-                            const RateLimitBounds& bounds) {
-  const std::size_t entries = descriptor.entries.size();
-  if (entries > bounds.entries) return told({named(at) + ", entries", entries, bounds.entries});
-  for (const RateLimitEntry& entry : descriptor.entries) {
-    const std::size_t bytes = std::max(entry.key.size(), entry.value.size());
-    if (bytes > bounds.text_bytes) {
-      return told({named(at) + ", bytes of a key or value", bytes, bounds.text_bytes});
-    }
-  }
+std::optional<Status> fault(const RateLimitDescriptor& descriptor, std::size_t at) {
   if (!descriptor.limit) return {};
   const RateLimitUnit unit = descriptor.limit->unit;
-  if (unit < RateLimitUnit::second || unit > RateLimitUnit::week) {
-    return Status{Code::invalid_argument,
-                  named(at) + ", unit of the limit: expected 1 (SECOND) to 7 (WEEK), found " +
-                      std::to_string(static_cast<std::int32_t>(unit))};
-  }
-  return {};
+  if (unit >= RateLimitUnit::second && unit <= RateLimitUnit::week) return {};
+  return Status{Code::invalid_argument,
+                named(at) + ", unit of the limit: expected 1 (SECOND) to 7 (WEEK), found " +
+                    std::to_string(static_cast<std::int32_t>(unit))};
 }
 
 /// Gives each field to `read`, which says whether it could be.
@@ -122,12 +95,13 @@ std::size_t RateLimitReader::kept_bytes() const noexcept {
 }
 
 /// What comes twice, and is not a list, is read one over the other, as protobuf has it.
-bool RateLimitReader::read_descriptor(std::string_view message) {
+bool RateLimitReader::read_descriptor(std::string_view message, std::size_t most_entries) {
   RateLimitDescriptor& descriptor = descriptors_.emplace_back();
   const std::size_t begin = entries_.size();
+  std::size_t entries = 0;
   const bool could = read_fields(message, [&](const WireField& field) {
     if (field.is(Descriptor::kEntriesFieldNumber, WireType::bytes)) {
-      return read_entry(field.bytes, entries_.emplace_back());
+      return ++entries > most_entries || read_entry(field.bytes, entries_.emplace_back());
     }
     if (field.is(Descriptor::kLimitFieldNumber, WireType::bytes)) {
       if (!descriptor.limit) descriptor.limit.emplace();
@@ -140,15 +114,20 @@ bool RateLimitReader::read_descriptor(std::string_view message) {
     return true;
   });
   descriptor.entries = std::span(entries_).subspan(begin);
+  if (entries > most_entries && !excess_) {
+    excess_ = excess_of(named(descriptors_.size() - 1) + ", entries", most_entries, entries);
+  }
   return could;
 }
 
-bool RateLimitReader::read_request(std::string_view message, RateLimitAsk& ask) {
+bool RateLimitReader::read_request(std::string_view message, const RateLimitBounds& bounds,
+                                   RateLimitAsk& ask) {
   ask.hits = 0;
+  std::size_t descriptors = 0;
   const bool could = read_fields(message, [&](const WireField& field) {
     if (field.is(Request::kDomainFieldNumber, WireType::bytes)) return read_text(field, ask.domain);
     if (field.is(Request::kDescriptorsFieldNumber, WireType::bytes)) {
-      return read_descriptor(field.bytes);
+      return ++descriptors > bounds.descriptors || read_descriptor(field.bytes, bounds.entries);
     }
     if (field.is(Request::kHitsAddendFieldNumber, WireType::varint)) {
       ask.hits = static_cast<std::uint32_t>(field.value);
@@ -157,25 +136,30 @@ bool RateLimitReader::read_request(std::string_view message, RateLimitAsk& ask) 
   });
   ask.hits = std::max<std::uint32_t>(ask.hits, 1);
   ask.descriptors = descriptors_;
+  if (descriptors > bounds.descriptors) {
+    excess_ = excess_of("descriptors", bounds.descriptors, descriptors);
+  }
   return could;
 }
 
 Expected<RateLimitAsk, Status> RateLimitReader::read(std::string_view message,
                                                      const RateLimitBounds& bounds) {
-  if (kept_bytes() > most_kept_bytes) *this = RateLimitReader();
   entries_.clear();
-  entries_.reserve(message.size() / least_entry_bytes);
+  entries_.reserve(
+      std::min(message.size() / least_entry_bytes, bounds.descriptors * bounds.entries));
   descriptors_.clear();
+  excess_.reset();
   RateLimitAsk ask;
-  if (!read_request(message, ask)) {
+  if (!read_request(message, bounds, ask)) {
     return Status{Code::internal, "the message is no RateLimitRequest"};
   }
-  if (auto wrong = fault(ask, bounds)) return *std::move(wrong);
+  if (auto wrong = fault(ask)) return *std::move(wrong);
+  if (excess_) return *std::move(excess_);
   ask.hits = static_cast<std::uint32_t>(std::min<std::uint64_t>(ask.hits, bounds.hits));
   for (std::size_t at = 0; at < descriptors_.size(); ++at) {
     std::optional<std::uint64_t>& hits = descriptors_[at].hits;
     if (hits) hits = std::min(*hits, bounds.hits);
-    if (auto wrong = fault(descriptors_[at], at, bounds)) return *std::move(wrong);
+    if (auto wrong = fault(descriptors_[at], at)) return *std::move(wrong);
   }
   return ask;
 }

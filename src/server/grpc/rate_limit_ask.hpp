@@ -52,15 +52,14 @@ struct RateLimitAsk {
 
 struct RateLimitBounds {
   std::size_t descriptors = 64;
-  std::size_t entries = 32;                        ///< of one descriptor
-  std::size_t text_bytes = std::size_t{64} << 10;  ///< of a domain, key or value
-  std::uint64_t hits = 0xffff'ffff;                ///< more count as so many
+  std::size_t entries = 32;          ///< of one descriptor
+  std::uint64_t hits = 0xffff'ffff;  ///< more count as so many
 };
 
 /// Reads RateLimitRequest messages.
 ///
 /// Threads  one at a time
-/// Memory   64 KiB, and until the next read() 40 times the message's length
+/// Memory   32 bytes an entry and 48 a descriptor, of as many as the bounds let in
 /// Errors   INTERNAL: it is none; UNKNOWN with the words of envoyproxy/ratelimit: no domain, no
 ///          descriptor; INVALID_ARGUMENT: it is above a bound, or names no unit
 class RateLimitReader {
@@ -70,11 +69,12 @@ class RateLimitReader {
   std::size_t kept_bytes() const noexcept;
 
  private:
-  bool read_request(std::string_view message, RateLimitAsk& ask);
-  bool read_descriptor(std::string_view message);
+  bool read_request(std::string_view message, const RateLimitBounds& bounds, RateLimitAsk& ask);
+  bool read_descriptor(std::string_view message, std::size_t most_entries);
 
   std::vector<RateLimitEntry> entries_;  ///< of all descriptors; they do not move while it reads
   std::vector<RateLimitDescriptor> descriptors_;
+  std::optional<Status> excess_;  ///< the first bound that the message is above
 };
 
 }  // namespace weir::server::grpc

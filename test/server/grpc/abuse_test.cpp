@@ -320,7 +320,9 @@ TEST_F(GrpcAbuse, WhoSpeaksNoHttp2IsLeft) {
   EXPECT_FALSE(dialogue->wants_input());
 }
 
-TEST_F(GrpcAbuse, MessagesThatDoNotEndTakeNoMoreThanTheWindowOfTheConnection) {
+TEST_F(GrpcAbuse, MessagesThatDoNotEndTakeNoMoreThanTheConnectionsWindowAndTheRoom) {
+  room = MessageRoom(500'000);
+  greet();
   const std::size_t before = heap_bytes();
   std::string payload = std::string("\0\0\1\0\0", 5) + std::string(15'000, 'x');
   for (int call = 0; call < 128; ++call) {
@@ -330,6 +332,7 @@ TEST_F(GrpcAbuse, MessagesThatDoNotEndTakeNoMoreThanTheWindowOfTheConnection) {
     if (dialogue->ended()) break;
   }
   EXPECT_LT(heap_bytes(), before + 1'000'000);
+  EXPECT_LT(room.left(), 15'005U);
   EXPECT_EQ(goaway_of(sent_), NGHTTP2_FLOW_CONTROL_ERROR);
 }
 

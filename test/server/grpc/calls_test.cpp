@@ -150,7 +150,7 @@ TEST_F(GrpcCalls, WithCompressedMessagesSayWhatIsUnderstood) {
 }
 
 TEST_F(GrpcCalls, TakeMessagesUpToTheBoundAndNotAByteMore) {
-  const std::string longest(std::size_t{64} << 10, 'x');
+  const std::string longest(std::size_t{4} << 20, 'x');
   const std::int32_t fits = client->call(call_header(later), framed(longest));
   converse(*client, *dialogue);
   ASSERT_THAT(asked_, SizeIs(1));
@@ -160,7 +160,7 @@ TEST_F(GrpcCalls, TakeMessagesUpToTheBoundAndNotAByteMore) {
   EXPECT_EQ(client->heard(fits).code(), 1);
   const Heard& above = ask(call_header(later), framed(longest + "x"));
   EXPECT_EQ(above.code(), 8);
-  EXPECT_EQ(above.message(), "a message of 65537 bytes; expected 65536 at most");
+  EXPECT_EQ(above.message(), "a message of 4194305 bytes; expected 4194304 at most");
   const Heard& absurd = ask(call_header(later), std::string("\0\xff\xff\xff\xff", 5));
   EXPECT_EQ(absurd.code(), 8);
   EXPECT_THAT(asked_, SizeIs(1));

@@ -44,7 +44,8 @@ class GrpcFixture : public testing::Test {
 
   /// A fresh connection.
   void begin(server::grpc::Http2Limits limits = {}) {
-    dialogue = std::make_unique<server::grpc::Http2Dialogue>(services, carrier, limits, &watch);
+    dialogue =
+        std::make_unique<server::grpc::Http2Dialogue>(services, carrier, room, limits, &watch);
     client = std::make_unique<GrpcClient>();
   }
 
@@ -63,6 +64,7 @@ class GrpcFixture : public testing::Test {
   server::grpc::Health health;
   server::grpc::Services services;
   TellingWatch watch;
+  server::grpc::MessageRoom room;
   std::shared_ptr<QueueCarrier> carrier = std::make_shared<QueueCarrier>();
   std::unique_ptr<server::grpc::Http2Dialogue> dialogue;
   std::unique_ptr<GrpcClient> client;

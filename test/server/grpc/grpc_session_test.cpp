@@ -60,7 +60,7 @@ class GrpcSession : public ClientOfAWorker {
 
   void prepare(server::Worker& worker) override {
     worker.speak(server::Speaks::grpc, [this](std::shared_ptr<server::Carrier> carrier) {
-      return std::make_unique<Http2Dialogue>(services_, std::move(carrier));
+      return std::make_unique<Http2Dialogue>(services_, std::move(carrier), room_);
     });
   }
 
@@ -96,6 +96,7 @@ class GrpcSession : public ClientOfAWorker {
   bool speaks_on_ = true;
   ThreadedDecider decider_;
   Services services_;
+  MessageRoom room_;
   GrpcClient caller_;
 };
 

@@ -70,8 +70,63 @@ TEST_F(GrpcLimits, HeadersContinuedTooOften) {
 
 TEST_F(GrpcLimits, MessagesThatAreTooLong) {
   receive(headers(1, check) +
-          frame({.type = NGHTTP2_DATA, .stream = 1}, std::string("\0\0\1\0\1", 5)));
+          frame({.type = NGHTTP2_DATA, .stream = 1}, std::string("\0\0\x40\0\1", 5)));
   EXPECT_EQ(watch.told, "message_bytes ");
+}
+
+/// A framed RateLimitRequest of `length` bytes: domain "e", one empty descriptor, and a field that
+/// nobody knows.
+std::string request_of(std::size_t length) {
+  std::string message(
+      "\x0a\x01"
+      "e\x12\x00\xf2\x01",
+      7);
+  std::size_t rest = length - message.size() - 4;
+  for (int at = 0; at < 4; ++at, rest >>= 7) {
+    message += static_cast<char>((rest & 0x7f) | (at < 3 ? 0x80 : 0));
+  }
+  message.resize(length, 'x');
+  return framed(message);
+}
+
+constexpr const char* limiting = "/envoy.service.ratelimit.v3.RateLimitService/ShouldRateLimit";
+
+TEST_F(GrpcLimits, LongMessagesByTurnsAllEnd) {
+  // In all 8 MiB, of which the connection's own window takes 256 KiB.
+  begin();
+  std::vector<std::int32_t> streams;
+  for (int call = 0; call < 128; ++call) {
+    streams.push_back(client->call(call_header(limiting), request_of(65'536)));
+  }
+  converse(*client, *dialogue);
+  for (const std::int32_t stream : streams) ASSERT_EQ(client->heard(stream).code(), 0) << stream;
+  EXPECT_EQ(room.left(), MessageRoom::usual);
+}
+
+TEST_F(GrpcLimits, ARoomThatIsFullOpensAgain) {
+  room = MessageRoom(std::size_t{300} << 10);
+  begin();
+  const std::int32_t large =
+      client->open(call_header(limiting), request_of(500'000).substr(0, 280'000));
+  converse(*client, *dialogue);
+  EXPECT_LT(room.left(), std::size_t{30} << 10);
+  const std::int32_t waiting = client->call(call_header(limiting), request_of(400'000));
+  converse(*client, *dialogue);
+  EXPECT_FALSE(client->heard(waiting).ended);
+  client->reset(large);
+  converse(*client, *dialogue);
+  tick(1);
+  EXPECT_EQ(client->heard(waiting).code(), 0);
+  EXPECT_EQ(room.left(), std::size_t{300} << 10);
+}
+
+TEST_F(GrpcLimits, WhatAConnectionWasLentComesBackWithItsEnd) {
+  begin();
+  client->open(call_header(limiting), request_of(1'000'000).substr(0, 900'000));
+  converse(*client, *dialogue);
+  EXPECT_EQ(room.left(), MessageRoom::usual - 900'000);
+  dialogue.reset();
+  EXPECT_EQ(room.left(), MessageRoom::usual);
 }
 
 TEST_F(GrpcLimits, CallsBegunAndAbandoned) {
@@ -122,7 +177,7 @@ TEST_F(GrpcLimits, ACallThatIsNotAnswered) {
   SilentDecider silent;
   Services served;
   serve_rate_limits_by(served, silent);
-  dialogue = std::make_unique<Http2Dialogue>(served, carrier, Http2Limits{}, &watch);
+  dialogue = std::make_unique<Http2Dialogue>(served, carrier, room, Http2Limits{}, &watch);
   // domain "e", one empty descriptor
   client->call(call_header("/envoy.service.ratelimit.v3.RateLimitService/ShouldRateLimit"),
                framed(std::string("\x0a\x01"

@@ -18,9 +18,8 @@ namespace weir::test {
 
 /// Bounds that nothing meets.
 inline constexpr server::grpc::RateLimitBounds unbounded{
-    .descriptors = std::numeric_limits<std::size_t>::max(),
-    .entries = std::numeric_limits<std::size_t>::max(),
-    .text_bytes = std::numeric_limits<std::size_t>::max(),
+    .descriptors = std::size_t{1} << 30,
+    .entries = std::size_t{1} << 30,
     .hits = std::numeric_limits<std::uint64_t>::max()};
 
 inline bool same(const server::grpc::RateLimitDescriptor& ours,

@@ -120,7 +120,8 @@ int main(int count, char** arguments) {
   health.serve_by(services);
   serve_rate_limits_by(services, decider);
   serve_reflection_by(services);
+  MessageRoom room;
   weir::test::serve_dialogues(port, [&](const std::shared_ptr<Carrier>& carrier) {
-    return std::make_unique<Http2Dialogue>(services, carrier);
+    return std::make_unique<Http2Dialogue>(services, carrier, room);
   });
 }

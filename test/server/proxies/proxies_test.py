@@ -398,6 +398,16 @@ class Envoy(EnvoyProxy, unittest.TestCase):
         store.start()
         self.weir.eventually(lambda: self.ask("/login", "POST").status == 200)
 
+    def test_nobody_passes_by_values_that_are_long(self):
+        masked = "- masked_remote_address: &client {v6_prefix_mask_len: 64}\n"
+        self.start_proxy({masked: masked + "".join(
+            f"{' ' * 34}- request_headers: {{header_name: x-token, descriptor_key: token{copy},"
+            " skip_if_absent: true}\n" for copy in range(4))})
+        self.spend_login()
+        for length in (500, 5_000, 50_000):
+            answer = self.ask("/login", "POST", X_Token="x" * length)
+            self.assertEqual(answer.status, 429, self.said())
+
 
 class EnvoyAuthz(EnvoyProxy, unittest.TestCase):
     config = "ext_authz.yaml"
