@@ -99,6 +99,11 @@ struct Http2Dialogue::Callbacks {
     return result != 0 ? result : count;
   }
 
+  /// A frame of a kind that HTTP/2 does not define: it is counted, and passed over.
+  static int on_extension(nghttp2_session*, void**, const nghttp2_frame_hd*, void*) {
+    return NGHTTP2_ERR_CANCEL;
+  }
+
   static const nghttp2_session_callbacks* all() {
     static const auto callbacks = [] {
       auto table = made<nghttp2_session_callbacks, nghttp2_session_callbacks_new,
@@ -111,9 +116,28 @@ struct Http2Dialogue::Callbacks {
       nghttp2_session_callbacks_set_on_invalid_frame_recv_callback(table.get(), on_invalid_frame);
       nghttp2_session_callbacks_set_on_frame_send_callback(table.get(), on_frame_sent);
       nghttp2_session_callbacks_set_on_stream_close_callback(table.get(), on_stream_closed);
+      nghttp2_session_callbacks_set_unpack_extension_callback(table.get(), on_extension);
       return table;
     }();
     return callbacks.get();
+  }
+
+  static const nghttp2_option* options() {
+    static const auto option = [] {
+      auto wished = made<nghttp2_option, nghttp2_option_new, nghttp2_option_del>();
+      nghttp2_option_set_no_auto_window_update(wished.get(), 1);
+      nghttp2_option_set_no_closed_streams(wished.get(), 1);
+      // Counted here: resets by the time that the host tells; continuations as nghttp2 1.52 does
+      // not, which takes each piece of one's head for another.
+      nghttp2_option_set_stream_reset_rate_limit(wished.get(), std::uint64_t{1} << 60, 1);
+      nghttp2_option_set_max_continuations(wished.get(), std::size_t{1} << 30);
+      // Frames of other kinds than HTTP/2's first ten are told of only if they are expected.
+      for (int type = NGHTTP2_CONTINUATION + 1; type < 256; ++type) {
+        nghttp2_option_set_user_recv_extension_type(wished.get(), static_cast<std::uint8_t>(type));
+      }
+      return wished;
+    }();
+    return option.get();
   }
 };
 
@@ -127,15 +151,8 @@ Http2Dialogue::Http2Dialogue(const Services& services, std::shared_ptr<Carrier> 
           Gcra::configure(
               {.count = limits_.resets, .period = limits_.resets_for, .burst = limits_.resets})
               .value()) {
-  const auto option = made<nghttp2_option, nghttp2_option_new, nghttp2_option_del>();
-  nghttp2_option_set_no_auto_window_update(option.get(), 1);
-  nghttp2_option_set_no_closed_streams(option.get(), 1);
-  // Counted here: resets by the time that the host tells; continuations as nghttp2 1.52 does not,
-  // which takes each piece of one's head for another.
-  nghttp2_option_set_stream_reset_rate_limit(option.get(), std::uint64_t{1} << 60, 1);
-  nghttp2_option_set_max_continuations(option.get(), std::size_t{1} << 30);
   nghttp2_session* session = nullptr;
-  if (nghttp2_session_server_new2(&session, Callbacks::all(), this, option.get()) != 0) {
+  if (nghttp2_session_server_new2(&session, Callbacks::all(), this, Callbacks::options()) != 0) {
     throw std::bad_alloc();
   }
   session_.reset(session);

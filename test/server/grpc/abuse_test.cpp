@@ -172,12 +172,22 @@ TEST_F(GrpcAbuse, FramesOfEveryKindThatCarryNothingEndTheConnection) {
   expect_calm_down();
 }
 
-TEST_F(GrpcAbuse, FramesOfNoKnownKindArePassedOver) {
-  const std::size_t before = heap_bytes();
-  times_until_the_end(100'000, [](int) { return frame({.type = 0x77, .stream = 5}, "?"); });
-  EXPECT_FALSE(dialogue->ended());
-  EXPECT_LT(heap_bytes(), before + 10'000);
-  EXPECT_EQ(sent_, "");
+TEST_F(GrpcAbuse, FramesOfNoKnownKindArePassedOverUntilThereAreTooMany) {
+  constexpr std::uint8_t priority_update = 0x10;
+  for (const std::uint8_t type : {std::uint8_t{0x0a}, priority_update, std::uint8_t{0xff}}) {
+    greet();
+    sent_.clear();
+    const std::size_t before = heap_bytes();
+    const auto next = [type](int) {
+      return frame({.type = type, .stream = 5}, std::string(10'000, '?'));
+    };
+    EXPECT_EQ(times_until_the_end(999, next), 999);
+    EXPECT_FALSE(dialogue->ended());
+    EXPECT_EQ(sent_, "");
+    EXPECT_LT(heap_bytes(), before + 10'000);
+    EXPECT_EQ(times_until_the_end(9, next), 1);
+    expect_calm_down();
+  }
 }
 
 TEST_F(GrpcAbuse, FramesThatCallsNeedAreBorne) {
