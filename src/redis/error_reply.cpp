@@ -1,7 +1,6 @@
 #include "redis/error_reply.hpp"
 
 #include <algorithm>
-#include <cstddef>
 
 #include "redis/slots.hpp"
 #include "wire/integer.hpp"
@@ -48,7 +47,7 @@ static_assert([] {
   for (const Row& row : rows) {
     if (static_cast<std::size_t>(row.kind) != at++) return false;
   }
-  return true;
+  return at == error_kinds;
 }());
 
 /// Whether `error` begins with the whole words `begins`.

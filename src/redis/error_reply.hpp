@@ -1,6 +1,7 @@
 // What an error of Redis means to who asked.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -36,6 +37,7 @@ enum class ErrorKind : std::uint8_t {
   too_many_clients,  ///< or other that ends a connection before it begins
   other,
 };
+inline constexpr std::size_t error_kinds = 23;
 
 const char* name(ErrorKind kind) noexcept;
 

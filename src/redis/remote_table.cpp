@@ -66,6 +66,7 @@ class RemoteTable::Body : public std::enable_shared_from_this<Body> {
   }
   Cost leased() const { return leases_ ? leases_->held() : 0; }
   const Policy& policy() const noexcept { return policy_; }
+  Circuit circuit() const { return calls_->circuit(); }
 
   void decide(const RemoteRequestPtr& asked) {
     ScriptCaller::Call call{
@@ -359,6 +360,8 @@ void RemoteTable::tick() { body_->end_idle_leases(); }
 Cost RemoteTable::leased() const { return body_->leased(); }
 
 const Policy& RemoteTable::policy() const noexcept { return body_->policy(); }
+
+Circuit RemoteTable::circuit() const { return body_->circuit(); }
 
 void RemoteTable::take(const Subject& subject, const Ask& ask, Then then) {
   body_->begin(owned(StandIn::Question::take, subject, ask, std::move(then)));

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "weir/local/table.hpp"
+#include "weir/overload/circuit_breaker.hpp"
 #include "weir/redis/policy.hpp"
 #include "weir/redis/store.hpp"
 #include "weir/redis/trouble.hpp"
@@ -98,6 +99,9 @@ class RemoteTable {
   Cost leased() const;
 
   const Policy& policy() const noexcept;
+
+  /// Of the breaker: not closed, and the policy decides instead of the store.
+  Circuit circuit() const;
 
  private:
   class Body;

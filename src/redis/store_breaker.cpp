@@ -40,6 +40,11 @@ Breaker::Ticket StoreBreaker::enter(SteadyInstant now) {
   return Breaker::enter(config_, state_, now).ticket;
 }
 
+Circuit StoreBreaker::circuit() const {
+  const std::lock_guard lock(mutex_);
+  return state_.circuit;
+}
+
 void StoreBreaker::observe(Breaker::Ticket ticket, const CallSample& sample) {
   const std::lock_guard lock(mutex_);
   const auto most = static_cast<std::uint64_t>(probe_every_.count() / 2) + 1;

@@ -26,12 +26,14 @@ class StoreBreaker {
   /// Whether a call may go out: its ticket, or 0.
   Breaker::Ticket enter(SteadyInstant now);
 
+  Circuit circuit() const;
+
   /// A call with this ticket has ended.
   void observe(Breaker::Ticket ticket, const CallSample& sample);
 
  private:
   std::chrono::nanoseconds probe_every_;
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   Breaker::Config config_;
   Breaker::State state_;
   std::uint64_t random_;

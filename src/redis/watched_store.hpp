@@ -27,6 +27,8 @@ class WatchedStore : public std::enable_shared_from_this<WatchedStore> {
   /// Has the key deleted.
   void erase(const std::string& key, SteadyInstant deadline_at, Store::Then&& then);
 
+  Circuit circuit() const { return breaker_.circuit(); }
+
  private:
   /// Calls `send` with whom to tell.
   template <typename Send>

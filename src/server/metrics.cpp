@@ -32,6 +32,12 @@ constexpr std::array<const char*, permit_uses> permit_use_names{"left", "left_la
 constexpr std::array<const char*, reloaded_things> reload_names{"tls", "password", "rules",
                                                                 "admin_token"};
 
+#ifdef __clang__
+constexpr const char* compiler = "clang " __clang_version__;
+#else
+constexpr const char* compiler = "gcc " __VERSION__;
+#endif
+
 /// VmRSS, by the kernel's own count of pages.
 std::uint64_t bytes_resident() {
   std::ifstream statm("/proc/self/statm");
@@ -50,6 +56,16 @@ ProcessUse ProcessUse::so_far() {
     return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) * 1e-6;
   };
   return {seconds(usage.ru_utime), seconds(usage.ru_stime), bytes_resident()};
+}
+
+void WorkerMetrics::store_ended(const redis::StoreReply& reply,
+                                std::chrono::nanoseconds time) noexcept {
+  store_durations.took(time);
+  if (reply.outcome != redis::CallOutcome::answered) {
+    store_unanswered[static_cast<std::size_t>(reply.outcome)].add(1);
+  } else if (reply.kind == redis::StoreReply::Kind::error) {
+    store_errors[static_cast<std::size_t>(redis::kind_of(reply.text))].add(1);
+  }
 }
 
 void WorkerMetrics::decided(const Rule& rule, Verdict verdict, Cost cost,
@@ -230,25 +246,26 @@ void Metrics::write_histogram(std::string& text, const Series& series,
 void Metrics::write_store(std::string& text) const {
   using redis::CallOutcome;
   const MetricOut out(text);
-  const auto ended = [&](CallOutcome outcome) {
-    return sum([&](auto& worker) -> auto& {
-      return worker.store_calls[static_cast<std::size_t>(outcome)];
-    });
-  };
-  write_head(out, "weir_store_calls_total", "counter", "Calls to the store, by how they ended.");
-  for (std::size_t at = 0; at < call_outcomes; ++at) {
-    const auto outcome = static_cast<CallOutcome>(at);
-    fmt::format_to(out, "weir_store_calls_total{{outcome=\"{}\"}} {}\n", redis::name(outcome),
-                   ended(outcome));
+  write_head(out, "weir_store_errors_total", "counter",
+             "Calls to the store that were not answered, or with an error, by kind.");
+  for (const auto outcome :
+       {CallOutcome::timed_out, CallOutcome::not_sent, CallOutcome::indeterminate}) {
+    fmt::format_to(out, "weir_store_errors_total{{kind=\"{}\"}} {}\n", redis::name(outcome),
+                   sum([outcome](auto& worker) -> auto& {
+                     return worker.store_unanswered[static_cast<std::size_t>(outcome)];
+                   }));
   }
-  write_head(out, "weir_store_indeterminate_total", "counter",
-             "Calls to the store that may have counted, though no answer came.");
-  fmt::format_to(out, "weir_store_indeterminate_total {}\n",
-                 ended(CallOutcome::timed_out) + ended(CallOutcome::indeterminate));
-  write_head(out, "weir_store_call_duration_seconds", "histogram",
+  for (std::size_t at = 0; at < redis::error_kinds; ++at) {
+    const std::uint64_t total =
+        sum([at](auto& worker) -> auto& { return worker.store_errors[at]; });
+    if (total == 0) continue;  // most kinds never come
+    fmt::format_to(out, "weir_store_errors_total{{kind=\"{}\"}} {}\n",
+                   redis::name(static_cast<redis::ErrorKind>(at)), total);
+  }
+  write_head(out, "weir_store_request_duration_seconds", "histogram",
              "From a call to the store to its end.");
   write_histogram(
-      text, {"weir_store_call_duration_seconds", ""},
+      text, {"weir_store_request_duration_seconds", ""},
       [](auto& worker) -> auto& { return worker.store_durations; });
   const StoreLink link = store_link();
   const auto tell = [&](const char* name, const char* type, const char* help, std::uint64_t value) {
@@ -256,6 +273,14 @@ void Metrics::write_store(std::string& text) const {
     fmt::format_to(out, "{} {}\n", name, value);
   };
   tell("weir_store_up", "gauge", "1 where the last call to the store was answered.", link.answers);
+  write_head(out, "weir_breaker_state", "gauge", "1 for how the store's circuit breaker stands.");
+  for (const std::string_view circuit : {"closed", "open", "half_open"}) {
+    fmt::format_to(out, "weir_breaker_state{{state=\"{}\"}} {}\n", circuit,
+                   link.circuit == circuit ? 1 : 0);
+  }
+  tell("weir_fallback_active", "gauge",
+       "1 where the store is left alone, or did not answer last: the policy decides.",
+       link.circuit != "closed" || !link.answers);
   tell("weir_store_connected_nodes", "gauge", "Connections to nodes of the store that are ready.",
        link.connected_nodes);
   tell("weir_store_connections_total", "counter", "Connections to the store that were made.",
@@ -357,22 +382,26 @@ void Metrics::write_faults(std::string& text) const {
     fmt::format_to(out, "weir_limit_hits_total{{limit=\"{}\"}} {}\n", http2_limit_names[at],
                    sum([&](auto& worker) -> auto& { return worker.http2_limits[at]; }));
   }
-  write_head(out, "weir_reloads_total", "counter",
+  write_head(out, "weir_config_load_total", "counter",
              "Files read again; a failed one changes nothing.");
   for (std::size_t at = 0; at < reload_names.size(); ++at) {
     fmt::format_to(out,
-                   "weir_reloads_total{{what=\"{0}\",result=\"ok\"}} {1}\n"
-                   "weir_reloads_total{{what=\"{0}\",result=\"failed\"}} {2}\n",
+                   "weir_config_load_total{{what=\"{0}\",result=\"ok\"}} {1}\n"
+                   "weir_config_load_total{{what=\"{0}\",result=\"failed\"}} {2}\n",
                    reload_names[at], sum([&](auto& worker) -> auto& { return worker.reloads[at]; }),
                    sum([&](auto& worker) -> auto& { return worker.failed_reloads[at]; }));
   }
 }
 
-void Metrics::write_process(std::string& text) {
+void Metrics::write_process(std::string& text) const {
   const ProcessUse use = ProcessUse::so_far();
   const MetricOut out(text);
-  write_head(out, "weir_build_info", "gauge", "1, with the version in its label.");
-  fmt::format_to(out, "weir_build_info{{version=\"{}\"}} 1\n", WEIR_VERSION);
+  write_head(out, "weir_build_info", "gauge", "1, with version and compiler in its labels.");
+  fmt::format_to(out, "weir_build_info{{version=\"{}\",compiler=\"{}\"}} 1\n", WEIR_VERSION,
+                 compiler);
+  write_head(out, "process_start_time_seconds", "gauge", "When it began, since 1970.");
+  fmt::format_to(out, "process_start_time_seconds {:.3f}\n",
+                 std::chrono::duration<double>(began_.time_since_epoch()).count());
   write_head(out, "process_resident_memory_bytes", "gauge", "Resident memory.");
   fmt::format_to(out, "process_resident_memory_bytes {}\n", use.resident_bytes);
   write_head(out, "process_cpu_seconds_total", "counter", "CPU time, user and system.");

@@ -9,8 +9,10 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "redis/error_reply.hpp"
 #include "server/grpc/http2_limits.hpp"
 #include "server/speaks.hpp"
 #include "weir/local/table.hpp"
@@ -115,10 +117,7 @@ struct alignas(64) WorkerMetrics {
 
   void decided(const Rule& rule, Verdict verdict, Cost cost,
                redis::Source source = redis::Source::store) noexcept;
-  void store_ended(redis::CallOutcome outcome, std::chrono::nanoseconds time) noexcept {
-    store_calls[static_cast<std::size_t>(outcome)].add(1);
-    store_durations.took(time);
-  }
+  void store_ended(const redis::StoreReply& reply, std::chrono::nanoseconds time) noexcept;
 
   /// Of all that came in one reading of a connection.
   void took(Speaks what, std::chrono::duration<double> all, std::uint64_t many) noexcept {
@@ -151,7 +150,8 @@ struct alignas(64) WorkerMetrics {
   std::array<Durations, spoken> durations;
   Counter command_errors;
   std::array<Counter, permit_uses> permits;
-  std::array<Counter, call_outcomes> store_calls;
+  std::array<Counter, call_outcomes> store_unanswered;
+  std::array<Counter, redis::error_kinds> store_errors;  ///< that it answered with
   Durations store_durations;
   std::array<std::array<Counter, wire_faults>, spoken> faults;
   std::array<Counter, limit_hits> limits;
@@ -185,7 +185,8 @@ struct SnapshotMetrics {
 /// How the server's connections to its store are, now and so far; filled by who knows.
 struct StoreLink {
   bool answers = false;
-  std::uint64_t connections = 0;  ///< that were made
+  std::string_view circuit = "closed";  ///< of the breaker: or open, half_open
+  std::uint64_t connections = 0;        ///< that were made
   std::uint64_t failed_attempts = 0;
   std::uint64_t redirects = 0;
   std::uint64_t late_replies = 0;
@@ -238,8 +239,9 @@ class Metrics {
   static void write_table(std::string& text, const Table::Stats& table);
   void write_connections(std::string& text) const;
   void write_faults(std::string& text) const;
-  static void write_process(std::string& text);
+  void write_process(std::string& text) const;
 
+  const std::chrono::system_clock::time_point began_ = std::chrono::system_clock::now();
   std::vector<std::string> rule_labels_;
   mutable std::mutex mutex_;
   std::vector<std::unique_ptr<WorkerMetrics>> workers_;

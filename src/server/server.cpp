@@ -241,6 +241,7 @@ struct Server::State final : Control {
     service.metrics.store_link = [this] {
       const redis::Client::Stats stats = stores->stats();
       return StoreLink{.answers = service.store_health.answers(),
+                       .circuit = name(store->circuit()),
                        .connections = stats.connections,
                        .failed_attempts = stats.failed_attempts,
                        .redirects = stats.redirects,

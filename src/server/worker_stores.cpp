@@ -20,7 +20,7 @@ void WorkerStores::ask_over(Member& member, const StoreCall& call, Then&& then) 
   const auto began = std::chrono::steady_clock::now();
   member.client.ask(call,
                     [&metrics = member.metrics, began, then = std::move(then)](StoreReply&& reply) {
-                      metrics.store_ended(reply.outcome, std::chrono::steady_clock::now() - began);
+                      metrics.store_ended(reply, std::chrono::steady_clock::now() - began);
                       then(std::move(reply));
                     });
 }

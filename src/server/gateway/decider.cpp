@@ -166,9 +166,11 @@ void Decider::conclude(Gathering& gathering) {
     }
     if (gathering.verb == GateAsk::Verb::peek) continue;
     if (gathering.for_lease && !gathering.took(answer, judged)) continue;
-    count(judged, !judged.refuses       ? GateResult::allowed
-                  : judged.rule->shadow ? GateResult::shadow_limited
-                                        : GateResult::limited);
+    count(judged,
+          !judged.refuses       ? GateResult::allowed
+          : judged.rule->shadow ? GateResult::shadow_limited
+                                : GateResult::limited,
+          answer.decided_at);
   }
   for (const Judged& judged : gathering.tried) count_candidate(judged);
   if (answer.allowed && until > answer.decided_at) {
@@ -208,7 +210,7 @@ void Decider::keep_back(GateAnswer&& answer, Then&& then, Instant until) {
   });
 }
 
-void Decider::count(const Judged& judged, GateResult result) {
+void Decider::count(const Judged& judged, GateResult result, Instant decided_at) {
   RuleCounts::PerRule& counts = counts_.of(judged.rule->number);
   const auto at = static_cast<std::size_t>(result);
   counts.decisions[at][static_cast<std::size_t>(judged.source)].add(1);
@@ -221,6 +223,7 @@ void Decider::count(const Judged& judged, GateResult result) {
   const gateway::HitShares shares = gateway::shares_of({before, judged.cost, decision.limit});
   counts.near_hits.add(static_cast<std::uint64_t>(shares.near));
   if (judged.refuses) counts.over_hits.add(static_cast<std::uint64_t>(shares.over));
+  if (decision.limit > 0) counts.fullest.saw(before + taken_now, decision.limit, decided_at);
 }
 
 void Decider::count_candidate(const Judged& judged) {

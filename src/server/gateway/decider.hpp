@@ -54,7 +54,7 @@ class Decider {
   void conclude(Gathering& gathering);
   bool lease(Gathering& gathering);
   void keep_back(GateAnswer&& answer, Then&& then, Instant until);
-  void count(const Judged& judged, GateResult result);
+  void count(const Judged& judged, GateResult result, Instant decided_at);
   void count_candidate(const Judged& judged);
 
   WorkerContext& worker_;

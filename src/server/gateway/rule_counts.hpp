@@ -7,6 +7,7 @@
 #include <deque>
 
 #include "gateway/rule.hpp"
+#include "server/gateway/fullest_key.hpp"
 #include "server/metrics.hpp"
 #include "weir/redis/policy.hpp"
 
@@ -30,6 +31,7 @@ class RuleCounts {
     std::array<Counter, gate_results> hits;
     Counter near_hits;  ///< let through, and near the limit
     Counter over_hits;  ///< of those that were refused, the ones beyond the limit
+    FullestKey fullest;
     std::array<Candidate, gateway::most_candidates> candidates;
   };
 

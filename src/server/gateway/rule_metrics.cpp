@@ -1,5 +1,6 @@
 #include "server/gateway/rule_metrics.hpp"
 
+#include <algorithm>
 #include <array>
 #include <optional>
 #include <vector>
@@ -154,6 +155,20 @@ void write_candidates(MetricOut out, const std::vector<Row>& rows, const Sums& s
   }
 }
 
+void write_fullest(MetricOut out, const std::vector<Row>& rows, const CountedRules& counted) {
+  write_head(out, "weir_rule_utilization_ratio", "gauge",
+             "Of the keys seen lately, what share of its limit the fullest had used.");
+  for (const Row& row : rows) {
+    double fullest = 0;
+    for (const RuleCounts* counts : counted.counts) {
+      for (const EdgeRule* rule : row.rules) {
+        fullest = std::max(fullest, counts->of(rule->number).fullest.share(counted.now));
+      }
+    }
+    fmt::format_to(out, "weir_rule_utilization_ratio{{{}}} {}\n", row.labels, fullest);
+  }
+}
+
 /// Of limits of one term; what several terms allow is no single number.
 void write_limits(MetricOut out, const std::vector<Row>& rows) {
   const auto line = [&](const char* name, const Row& row, auto number_of) {
@@ -197,6 +212,7 @@ void write_rule_metrics(std::string& text, OfRules what, const CountedRules& cou
                  std::chrono::duration<double>(generation.read_at.time_since_epoch()).count());
   write_shares(out, rows, sum);
   write_candidates(out, rows, sum);
+  write_fullest(out, rows, counted);
   write_limits(out, rows);
 }
 

@@ -16,6 +16,7 @@ inline constexpr std::size_t most_labelled_rules = 2'000;
 struct CountedRules {
   const Generation& generation;
   std::span<const RuleCounts* const> counts;
+  Instant now;
 };
 
 /// Appends them in Prometheus' text format; of families that limits have too the lines alone.

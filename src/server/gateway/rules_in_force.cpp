@@ -71,7 +71,7 @@ void RulesInForce::write_metrics(std::string& text, OfRules what) const {
   if (!keeper_.in_force()) return;
   std::vector<const RuleCounts*> counts;
   for (const auto& worker : of_.workers) counts.push_back(&worker->decider().counts());
-  write_rule_metrics(text, what, {*keeper_.in_force(), counts});
+  write_rule_metrics(text, what, {*keeper_.in_force(), counts, of_.service.clock.now()});
 }
 
 }  // namespace weir::server

@@ -151,7 +151,7 @@ class Password(unittest.TestCase):
             self.assertEqual(old.recv(64), b"+PONG\r\n")
         self.write("")
         server.process.send_signal(signal.SIGHUP)
-        failed = 'weir_reloads_total{what="password",result="failed"}'
+        failed = 'weir_config_load_total{what="password",result="failed"}'
         server.eventually(lambda: server.metric(failed) == 1)
         self.assertEqual(self.ask(server, b"AUTH other\r\n"), [b"+OK\r\n"])
         server.stop()

@@ -101,9 +101,13 @@ class SharedStore(unittest.TestCase):
         with self.assertRaisesRegex(redis.exceptions.ResponseError, "store"):
             client.execute_command("WEIR.REFUND", "k", "10/1h", 1)
         self.assertTrue(self.ready(server))
-        self.assertGreater(server.metric("weir_store_indeterminate_total"), 0)
+        self.assertGreater(server.metric('weir_store_errors_total{kind="timed_out"}'), 0)
+        self.assertEqual(server.metric('weir_breaker_state{state="closed"}'), 0)
+        self.assertEqual(server.metric("weir_fallback_active"), 1)
         self.redis.signal(signal.SIGCONT)
         self.until_source(client, b"store")
+        server.eventually(lambda: server.metric('weir_breaker_state{state="closed"}') == 1)
+        server.eventually(lambda: server.metric("weir_fallback_active") == 0)
         server.stop()
         self.assertIn("store does not answer", server.errors)
 

@@ -13,8 +13,8 @@ from certificates import Authority, install
 from weir_process import BINARY, Weir, read_to_end
 
 FAULTS = 'weir_protocol_errors_total{protocol="resp",kind="tls"}'
-RELOADED = 'weir_reloads_total{what="tls",result="ok"}'
-FAILED = 'weir_reloads_total{what="tls",result="failed"}'
+RELOADED = 'weir_config_load_total{what="tls",result="ok"}'
+FAILED = 'weir_config_load_total{what="tls",result="failed"}'
 
 
 class OverTls(unittest.TestCase):

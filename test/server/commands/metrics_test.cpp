@@ -59,7 +59,7 @@ TEST(Metrics, HaveEachFamilyInOnePiece) {
   gate.lets("ann");
   const server::RuleCounts* const counts = &gate.decider.counts();
   gate.service.metrics.write_rules_in_force = [&](std::string& text, server::OfRules what) {
-    server::write_rule_metrics(text, what, {*gate.decider.generation(), {&counts, 1}});
+    server::write_rule_metrics(text, what, {*gate.decider.generation(), {&counts, 1}, {}});
   };
   const std::string text = gate.service.metrics.text(gate.service.table.stats());
   for (const char* line :

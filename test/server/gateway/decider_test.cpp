@@ -263,12 +263,65 @@ rules:
   std::string text;
   const server::RuleCounts* const counts = &gate.decider.counts();
   server::write_rule_metrics(text, server::OfRules::themselves,
-                             {*gate.decider.generation(), {&counts, 1}});
+                             {*gate.decider.generation(), {&counts, 1}, {}});
   EXPECT_THAT(text, testing::HasSubstr(R"(weir_rule_limit{domain="default",rule="monthly"} 50)"));
   EXPECT_THAT(
       text, testing::HasSubstr(R"(weir_rule_window_seconds{domain="default",rule="hourly"} 3600)"));
   EXPECT_THAT(text, testing::Not(testing::HasSubstr(
                         R"(weir_rule_window_seconds{domain="default",rule="monthly"})")));
+}
+
+TEST(RuleMetrics, TellHowFullTheFullestKeyIs) {
+  Gate gate(R"(
+rules:
+  - {name: full, match: {descriptor: {to: full}}, key: '{user}', limit: 4/365d}
+  - {name: idle, match: {descriptor: {to: idle}}, limit: 4/365d}
+  - {name: free, match: {descriptor: {to: free}}, limit: unlimited}
+)");
+  const auto ask = [&](std::string_view to, std::string_view user) {
+    const std::vector<Entry> entry{{"to", to}};
+    gate.ask({.calls = {{.user = user, .descriptor = entry}}});
+  };
+  const auto told = [&](std::chrono::minutes later) {
+    std::string text;
+    const server::RuleCounts* const counts = &gate.decider.counts();
+    server::write_rule_metrics(
+        text, server::OfRules::themselves,
+        {*gate.decider.generation(), {&counts, 1}, gate.service.clock.now() + later});
+    const std::string head = R"(weir_rule_utilization_ratio{domain="default",rule=")";
+    std::string all;
+    for (std::size_t at = 0; (at = text.find(head, at)) != std::string::npos;) {
+      at += head.size();
+      all += text.substr(at, text.find('\n', at) - at) + "; ";
+    }
+    return all;
+  };
+  for (const char* user : {"ann", "ann", "ann", "bob"}) ask("full", user);
+  ask("free", "ann");
+  EXPECT_EQ(told({}), R"(full"} 0.75; idle"} 0; free"} 0; )");
+  ask("full", "ann");
+  ask("full", "ann");
+  EXPECT_EQ(told({}), R"(full"} 1; idle"} 0; free"} 0; )");
+  EXPECT_EQ(told(std::chrono::minutes(2)), R"(full"} 0; idle"} 0; free"} 0; )");
+}
+
+TEST(FullestKey, IsThatOfThisMinuteAndTheOneBefore) {
+  server::FullestKey fullest;
+  const Instant noon = Instant{} + std::chrono::hours(500'000);
+  const auto at = [&](int seconds) { return noon + std::chrono::seconds(seconds); };
+  EXPECT_EQ(fullest.share(noon), 0);
+  fullest.saw(3, 4, at(0));
+  fullest.saw(1, 2, at(1));
+  EXPECT_EQ(fullest.share(at(59)), 0.75) << "the highest counts, not the last";
+  fullest.saw(1, 2, at(60));
+  EXPECT_EQ(fullest.share(at(119)), 0.75);
+  EXPECT_EQ(fullest.share(at(120)), 0.5);
+  fullest.saw(9, 4, at(121));
+  EXPECT_EQ(fullest.share(at(121)), 1) << "more than the limit is all of it";
+  fullest.saw(-9, std::numeric_limits<Cost>::max(), at(122));
+  EXPECT_EQ(fullest.share(at(240)), 0) << "nobody was seen since";
+  fullest.saw(1, 2, at(-300));
+  EXPECT_EQ(fullest.share(at(-300)), 0.5) << "a clock may be set back";
 }
 
 TEST(Decider, ABadFileChangesNothing) {

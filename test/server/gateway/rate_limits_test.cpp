@@ -136,7 +136,7 @@ TEST_F(RateLimitAnswers, CountOnUnderOtherNumbersThatADescriptorBrings) {
   const server::RuleCounts* const counts = &gate_.decider.counts();
   std::string metrics;
   server::write_rule_metrics(metrics, server::OfRules::decisions,
-                             {*gate_.decider.generation(), {&counts, 1}});
+                             {*gate_.decider.generation(), {&counts, 1}, {}});
   EXPECT_NE(metrics.find(R"x({domain="d",rule="(descriptor)",result="limited",source="store"} 2)x"),
             std::string::npos)
       << metrics;

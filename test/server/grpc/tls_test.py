@@ -81,7 +81,7 @@ class Tls(unittest.TestCase):
         self.assertEqual(next(watch), SERVING)
         install((self.another.certificate, self.another.key), live)
         self.weir.process.send_signal(signal.SIGHUP)
-        reloads = 'weir_reloads_total{what="tls",result="ok"}'
+        reloads = 'weir_config_load_total{what="tls",result="ok"}'
         self.weir.eventually(lambda: self.weir.metric(reloads) == 1)
         self.assertEqual(self.check(self.channel(self.another)), SERVING)
         # Were it to connect anew, it would not trust what it is shown.

@@ -135,7 +135,7 @@ class WhoMay(Admin):
     def test_sighup_reads_the_token_again(self):
         self.write_token("another")
         self.weir.process.send_signal(signal.SIGHUP)
-        read = 'weir_reloads_total{what="admin_token",result="ok"}'
+        read = 'weir_config_load_total{what="admin_token",result="ok"}'
         self.weir.eventually(lambda: self.weir.metric(read) == 1)
         self.assertEqual(self.ask("GET", "/v1/admin/top")[0].status, 401)
         self.assertEqual(self.ask("GET", "/v1/admin/top", token="another")[0].status, 200)

@@ -269,7 +269,7 @@ class Tls(unittest.TestCase):
             install((another.certificate, another.key), live)
             weir.process.send_signal(signal.SIGHUP)
             weir.eventually(
-                lambda: weir.metric('weir_reloads_total{what="tls",result="ok"}') == 1)
+                lambda: weir.metric('weir_config_load_total{what="tls",result="ok"}') == 1)
             with connect(another) as new:
                 new.sendall(GET % b"new")
                 self.assertTrue(new.recv(4096).startswith(b"HTTP/1.1 200"))
