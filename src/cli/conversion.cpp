@@ -26,6 +26,12 @@ std::string quoted(const std::string& text) {
   return list.substr(1, list.size() - 2);
 }
 
+/// One, several, or none, which YAML calls null.
+std::string one_or_list(const std::vector<std::string>& texts) {
+  if (texts.empty()) return "null";
+  return texts.size() == 1 ? quoted(texts.front()) : list_of(texts);
+}
+
 /// On one line, whatever it holds.
 std::string comment(std::string text) {
   for (char& c : text) {
@@ -39,15 +45,15 @@ std::string match_of(const NewRule& rule) {
   const auto add = [&fields](const std::string& field) {
     fields += (fields.empty() ? "" : ", ") + field;
   };
-  if (!rule.route.empty()) add("route: " + quoted(rule.route));
+  if (!rule.routes.empty()) add("route: " + one_or_list(rule.routes));
   if (!rule.hosts.empty()) add("host: " + list_of(rule.hosts));
   if (!rule.entries.empty()) {
     std::string entries;
-    for (const auto& [key, value] : rule.entries) {
-      entries += (entries.empty() ? "" : ", ") + quoted(key) + ": ";
-      entries += value ? quoted(*value) : "null";
+    for (const auto& [key, values] : rule.entries) {
+      entries += (entries.empty() ? "" : ", ") + quoted(key) + ": " + one_or_list(values);
     }
     add("descriptor: {" + entries + '}');
+    if (rule.whole_descriptor) add("whole_descriptor: true");
   }
   return fields;
 }

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstddef>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -17,10 +16,11 @@ namespace weir::cli {
 struct NewRule {
   std::size_t line = 0;  ///< in the file that it comes from
   std::string name{};
-  std::string route{};  ///< a pattern
+  std::vector<std::string> routes{};  ///< patterns
   std::vector<std::string> hosts{};
   /// A descriptor's, with the patterns for their values; none: any value.
-  std::vector<std::pair<std::string, std::optional<std::string>>> entries{};
+  std::vector<std::pair<std::string, std::vector<std::string>>> entries{};
+  bool whole_descriptor = false;
   std::string key{};
   std::string limit{};
   std::string hold{};

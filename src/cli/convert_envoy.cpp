@@ -1,6 +1,7 @@
 // envoyproxy/ratelimit's trees of descriptors as rules that stand side by side.
 #include <algorithm>
-#include <iterator>
+#include <compare>
+#include <cstddef>
 #include <map>
 #include <set>
 
@@ -21,30 +22,23 @@ struct Entry {
   std::string value;  ///< may be empty: any
 
   bool wild() const { return value.find('*') != std::string::npos; }
-  /// Whether all that meets this one meets the other, too, and not the other way round or equally.
-  bool within(const Entry& other) const {
-    if (key != other.key) return false;
-    if (other.value.empty() || value == other.value) return true;
-    return other.wild() && !value.empty() &&
-           gateway::Pattern::parse(with_stars(other.value)).value().matches(value);
+  /// Whether the tree goes by this one and not by the other, where both fit.
+  bool goes_before(const Entry& other) const {
+    if (key != other.key || value.empty() || value == other.value) return false;
+    return other.value.empty() ||
+           (other.wild() &&
+            gateway::Pattern::parse(with_stars(other.value)).value().matches(value));
   }
-  bool operator==(const Entry&) const = default;
+  auto operator<=>(const Entry&) const = default;
 };
+using Path = std::vector<Entry>;
 
 struct Leaf {
-  std::vector<Entry> path;
+  Path path;
   gateway::Place at;
   const EdgeRule* rule;  ///< null: what ends here has no limit
+  std::vector<std::size_t> replaces{};
 };
-
-/// Whether a descriptor that goes to `leaf` meets the rule made of `other` as well: there the tree
-/// takes the nearer of the two, and here the nearer replaces the other.
-bool hides(const Leaf& leaf, const Leaf& other) {
-  if (leaf.path == other.path || leaf.path.size() < other.path.size()) return false;
-  return std::ranges::equal(other.path.begin(), other.path.end(), leaf.path.begin(),
-                            leaf.path.begin() + static_cast<std::ptrdiff_t>(other.path.size()),
-                            [](const Entry& wide, const Entry& near) { return near.within(wide); });
-}
 
 void collect(const YamlNode& list, const Leaf& parent, const gateway::Domain& domain,
              std::vector<Leaf>& leaves) {
@@ -64,8 +58,43 @@ void collect(const YamlNode& list, const Leaf& parent, const gateway::Domain& do
   }
 }
 
+/// The tree's branches: what stands side by side below a path.
+std::map<Path, std::vector<Entry>> branches_of(const std::vector<Leaf>& leaves) {
+  std::map<Path, std::vector<Entry>> branches;
+  for (const Leaf& leaf : leaves) {
+    branches[Path(leaf.path.begin(), leaf.path.end() - 1)].push_back(leaf.path.back());
+  }
+  return branches;
+}
+
+/// The tree goes by the nearest entry and never turns back. So what meets a limit's rule, and an
+/// entry that goes before one on the way there, does not come to that limit: its own end replaces
+/// it, be it none of the file's.
+void add_ends(std::vector<Leaf>& leaves) {
+  const auto branches = branches_of(leaves);
+  std::map<Path, std::size_t> places;
+  for (std::size_t at = 0; at < leaves.size(); ++at) places.emplace(leaves[at].path, at);
+  const std::size_t count = leaves.size();
+  for (std::size_t limit = 0; limit < count; ++limit) {
+    if (!leaves[limit].rule) continue;
+    const Path path = leaves[limit].path;
+    for (std::size_t at = 0; at < path.size(); ++at) {
+      if (!path[at].value.empty() && !path[at].wild()) continue;
+      const auto step = path.begin() + static_cast<std::ptrdiff_t>(at);
+      for (const Entry& other : branches.at(Path(path.begin(), step))) {
+        if (!other.goes_before(path[at])) continue;
+        Path end = path;
+        end[at] = other;
+        const auto [place, is_new] = places.emplace(end, leaves.size());
+        if (is_new) leaves.push_back({std::move(end), leaves[limit].at, nullptr});
+        leaves[place->second].replaces.push_back(limit);
+      }
+    }
+  }
+}
+
 /// Why a path cannot be a rule's; empty where it can.
-std::string trouble_with(const std::vector<Entry>& path) {
+std::string trouble_with(const Path& path) {
   std::set<std::string_view> keys;
   for (const Entry& entry : path) {
     if (!keys.insert(entry.key).second) return "the key " + entry.key + " twice in one descriptor";
@@ -77,12 +106,13 @@ std::string trouble_with(const std::vector<Entry>& path) {
 NewRule rule_of(const Leaf& leaf) {
   NewRule rule;
   rule.line = leaf.at.line;
+  rule.whole_descriptor = true;
   rule.limit = leaf.rule ? print(leaf.rule->quota) : "unlimited";
-  rule.shadow = leaf.rule && leaf.rule->shadow;
+  rule.shadow = leaf.rule && (leaf.rule->shadow || leaf.rule->quota_mode);
   if (leaf.rule) rule.lease = leaf.rule->lease;
   for (const Entry& entry : leaf.path) {
-    rule.entries.emplace_back(
-        entry.key, entry.value.empty() ? std::nullopt : std::optional(with_stars(entry.value)));
+    auto& [key, values] = rule.entries.emplace_back(entry.key, std::vector<std::string>());
+    if (!entry.value.empty()) values.push_back(with_stars(entry.value));
     const bool together = leaf.rule && leaf.rule->share_threshold && entry.wild();
     if (!together)
       rule.key += (rule.key.empty() ? "{descriptor." : " {descriptor.") + entry.key + '}';
@@ -126,46 +156,42 @@ Expected<Conversion, gateway::FileError> convert_envoy(std::string_view text) {
   for (const auto& [key, value] : gateway::entries_of(*root, "a file")) {
     if (key.text == "descriptors") collect(value, {}, *domain, leaves);
   }
-  // What has no limit is a rule where it keeps descriptors from another.
-  const auto says_nothing = [&](const Leaf& leaf) {
-    return !leaf.rule && std::ranges::none_of(leaves, [&](const Leaf& other) {
-      return other.rule && hides(leaf, other);
-    });
-  };
-  std::vector<Leaf> telling;
-  std::ranges::remove_copy_if(leaves, std::back_inserter(telling), says_nothing);
+  add_ends(leaves);
 
   Conversion made;
   made.domain = made.fresh_name(domain->name);
   made.remarks = {
-      "From a file of envoyproxy/ratelimit. There a descriptor meets the one rule where its last",
-      "entry ends, in their order; here every rule whose entries it has, in any order and with",
-      "others beside them, unless another replaces it."};
+      "From a file of envoyproxy/ratelimit. There a descriptor's entries have an order; here they",
+      "do not."};
   if (made.domain != domain->name)
     made.left_out.push_back({1, "the domain's name " + domain->name});
-  std::vector<Leaf> kept;
   std::multimap<std::string, std::string> names;
-  for (const Leaf& leaf : telling) {
+  std::map<std::size_t, std::size_t> rules;  // of leaves
+  for (std::size_t at = 0; at < leaves.size(); ++at) {
+    const Leaf& leaf = leaves[at];
+    if (!leaf.rule && leaf.replaces.empty()) continue;
     if (const std::string trouble = trouble_with(leaf.path); !trouble.empty()) {
       made.left_out.push_back({leaf.at.line, trouble});
       continue;
     }
-    if (leaf.rule && leaf.rule->quota_mode) made.left_out.push_back({leaf.at.line, "quota_mode"});
+    if (leaf.rule && leaf.rule->quota_mode) {
+      made.left_out.push_back({leaf.at.line, "quota_mode; here the rule refuses nobody"});
+    }
     if (leaf.rule && !leaf.rule->metadata.children.empty()) {
       made.left_out.push_back({leaf.at.line, "metadata"});
     }
     NewRule rule = rule_of(leaf);
     rule.name = made.fresh_name(name_of(leaf));
     if (leaf.rule) names.emplace(leaf.rule->name, rule.name);
+    rules.emplace(at, made.rules.size());
     made.rules.push_back(std::move(rule));
-    kept.push_back(leaf);
   }
-  for (std::size_t at = 0; at < kept.size(); ++at) {
-    for (std::size_t other = 0; other < kept.size(); ++other) {
-      if (!hides(kept[at], kept[other])) continue;
-      made.rules[at].replaces.push_back(made.rules[other].name);
+  for (const auto& [at, place] : rules) {
+    NewRule& rule = made.rules[place];
+    for (const std::size_t other : leaves[at].replaces) {
+      if (rules.contains(other)) rule.replaces.push_back(made.rules[rules.at(other)].name);
     }
-    if (kept[at].rule) add_replaced(kept[at], names, made.rules[at], made);
+    if (leaves[at].rule) add_replaced(leaves[at], names, rule, made);
   }
   return made;
 }

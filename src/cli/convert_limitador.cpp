@@ -22,6 +22,22 @@ bool is_quoted(std::string_view text) {
          text.find(text.front(), 1) == text.size() - 1 && text.find('\\') == text.npos;
 }
 
+/// The expression with its texts in quotes blanked out, so that what is found is its own.
+std::string without_quoted(std::string_view text) {
+  std::string bare(text);
+  char quote = '\0';
+  for (char& c : bare) {
+    const bool ends = quote != '\0' && c == quote;
+    if (quote == '\0' && (c == '\'' || c == '"')) {
+      quote = c;
+    } else if (quote != '\0') {
+      c = ends ? c : '_';
+      if (ends) quote = '\0';
+    }
+  }
+  return bare;
+}
+
 /// The entry that an expression names: k, descriptors[0].k or descriptors[0]['k'].
 std::optional<std::string> entry_of(std::string_view text) {
   constexpr std::string_view first = "descriptors[0]";
@@ -47,18 +63,77 @@ std::optional<std::string> entry_of(std::string_view text) {
                                                            : std::nullopt;
 }
 
-/// "k == 'v'".
-bool add_condition(std::string_view text, NewRule& rule) {
-  const std::size_t equal = text.find("==");
-  if (equal == text.npos) return false;
-  const auto entry = entry_of(text.substr(0, equal));
-  const std::string_view value = trimmed(text.substr(equal + 2));
-  if (!entry || !is_quoted(value)) return false;
+/// The text between quotes, as a pattern that matches it alone.
+std::optional<std::string> literal_in(std::string_view text) {
+  text = trimmed(text);
+  if (!is_quoted(text)) return {};
+  return literal(text.substr(1, text.size() - 2));
+}
+
+/// The texts of "['a', 'b']"; none where it is no such list.
+std::vector<std::string> literals_in(std::string_view text) {
+  text = trimmed(text);
+  if (!text.starts_with('[') || !text.ends_with(']')) return {};
+  text = text.substr(1, text.size() - 2);
+  std::vector<std::string> found;
+  for (;;) {
+    const std::size_t comma = without_quoted(text).find(',');
+    const auto one = literal_in(text.substr(0, comma));
+    if (!one) return {};
+    found.push_back(*one);
+    if (comma == text.npos) return found;
+    text.remove_prefix(comma + 1);
+  }
+}
+
+/// What a comparison allows an entry to be, as patterns; none where it is no comparison.
+struct Comparison {
+  std::string_view entry;
+  std::vector<std::string> values;
+};
+
+/// "k == 'v'", "k in ['v', 'w']", "k.startsWith('v')".
+Comparison comparison_of(std::string_view text) {
+  constexpr std::string_view begins = ".startsWith(";
+  const std::string bare = without_quoted(text);
+  const auto split = [&](std::size_t at, std::size_t size) {
+    return std::pair(text.substr(0, at), text.substr(at + size));
+  };
+  if (const std::size_t at = bare.find("=="); at != bare.npos) {
+    const auto [entry, value] = split(at, 2);
+    if (const auto one = literal_in(value)) return {entry, {*one}};
+  } else if (const std::size_t within = bare.find(" in "); within != bare.npos) {
+    const auto [entry, values] = split(within, 4);
+    return {entry, literals_in(values)};
+  } else if (const std::size_t call = bare.find(begins); call != bare.npos) {
+    auto [entry, value] = split(call, begins.size());
+    value = trimmed(value);
+    if (!value.ends_with(')')) return {};
+    value.remove_suffix(1);
+    if (const auto one = literal_in(value)) return {entry, {*one + '*'}};
+  }
+  return {};
+}
+
+bool add_comparison(std::string_view text, NewRule& rule) {
+  const Comparison comparison = comparison_of(text);
+  const auto entry = entry_of(comparison.entry);
+  if (!entry || comparison.values.empty()) return false;
   const bool twice =
       std::ranges::any_of(rule.entries, [&](const auto& known) { return known.first == *entry; });
   if (twice) return false;
-  rule.entries.emplace_back(*entry, literal(value.substr(1, value.size() - 2)));
+  rule.entries.emplace_back(*entry, comparison.values);
   return true;
+}
+
+/// One comparison, or several with && between them.
+bool add_condition(std::string_view text, NewRule& rule) {
+  for (;;) {
+    const std::size_t both = without_quoted(text).find("&&");
+    if (!add_comparison(text.substr(0, both), rule)) return false;
+    if (both == text.npos) return true;
+    text.remove_prefix(both + 2);
+  }
 }
 
 bool add_variable(std::string_view text, NewRule& rule) {

@@ -263,7 +263,8 @@ class Converter {
   }
 
   NewRule rule_in(const Block& block, std::size_t line, const std::string& name) const {
-    NewRule rule{.line = line, .name = made_.fresh_name(name), .route = block.route};
+    NewRule rule{.line = line, .name = made_.fresh_name(name), .routes = {}};
+    if (!block.route.empty()) rule.routes.push_back(block.route);
     rule.shadow = block.shadow;
     if (const Block* server = block.around("server")) {
       for (const std::string& host : server->hosts) {

@@ -101,6 +101,10 @@ std::string unmet(const Condition& condition, const Call& call) {
       return unmet_part(call, {descriptor, wanted.key}, listed(wanted.values));
     }
   }
+  if (!condition.holds(call)) {
+    return "the descriptor has " + std::to_string(call.descriptor.size()) +
+           " entries; expected those of the rule and no others";
+  }
   return {};
 }
 

@@ -29,7 +29,8 @@ bool says(const Condition::OfEntry& wanted, std::span<const Entry> descriptor) {
 }  // namespace
 
 bool Condition::holds(const Call& call) const {
-  return says(routes, call.uri) && says(methods, call.method) && says(hosts, call.host) &&
+  return (!whole_descriptor || call.descriptor.size() == entries.size()) &&
+         says(routes, call.uri) && says(methods, call.method) && says(hosts, call.host) &&
          (!networks || (call.ip && networks->contains(*call.ip))) &&
          std::ranges::all_of(headers,
                              [&](const OfHeader& wanted) { return says(wanted, call.headers); }) &&

@@ -37,6 +37,7 @@ struct Condition {
   std::vector<OfHeader> headers{};
   std::optional<NetworkSet> networks{};
   std::vector<OfEntry> entries{};
+  bool whole_descriptor = false;  ///< it has those entries, and no others
 
   bool holds(const Call& call) const;
 };

@@ -108,6 +108,11 @@ Condition condition_of(const YamlNode& node) {
       condition.entries.push_back({key.text, std::move(values)});
     }
   }
+  if (const auto* at = fields.find("whole_descriptor")) {
+    condition.whole_descriptor = truth_of(*at, "whole_descriptor");
+    if (condition.entries.empty())
+      fail(*at, "whole_descriptor stands beside a descriptor; expected that too");
+  }
   fields.finish();
   return condition;
 }

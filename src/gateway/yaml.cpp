@@ -161,6 +161,19 @@ class Builder final : public YAML::EventHandler {
   std::size_t documents_ = 0;
 };
 
+constexpr const char* indented_by_tab = "; the line begins with a tab, expected spaces";
+
+/// Whether there is one in what indents the line, counted from 1.
+bool begins_with_a_tab(std::string_view text, std::size_t line) {
+  for (; line > 1; --line) {
+    const std::size_t end = text.find('\n');
+    if (end == text.npos) return false;
+    text.remove_prefix(end + 1);
+  }
+  const std::string_view indent = text.substr(0, text.find_first_not_of(" \t"));
+  return indent.find('\t') != indent.npos;
+}
+
 }  // namespace
 
 std::string told(const std::string& file, const FileError& error) {
@@ -188,7 +201,8 @@ Expected<YamlNode, FileError> read_yaml(std::string_view text, const YamlLimits&
   } catch (const FileError& error) {
     return error;
   } catch (const YAML::Exception& error) {
-    return FileError{place_of(error.mark), error.msg};
+    const Place at = place_of(error.mark);
+    return FileError{at, error.msg + (begins_with_a_tab(text, at.line) ? indented_by_tab : "")};
   }
 }
 

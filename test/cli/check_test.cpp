@@ -89,6 +89,15 @@ TEST(ExplainRules, TellsShadowsAndCandidatesAndTakesTheUserFromItsHeader) {
                               "    counts, and refuses nobody (shadow)\n"));
 }
 
+TEST(ExplainRules, TellsThatADescriptorHasMoreEntries) {
+  const std::string file = file_of("explain_whole.yaml",
+                                   "rules: [{name: r, limit: 1/s, match: {descriptor: {a: }, "
+                                   "whole_descriptor: true}}]");
+  EXPECT_THAT(run_weir({"explain", file, "a=1", "b=2"}).out,
+              HasSubstr("the descriptor has 2 entries; expected those of the rule and no others"));
+  EXPECT_THAT(run_weir({"explain", file, "a=1"}).out, HasSubstr("counts, and may refuse"));
+}
+
 TEST(ExplainRules, OfADescriptorTellsWhereThePathEnds) {
   const std::string file = file_of("explain_envoy.yaml", envoy_rules);
   EXPECT_THAT(run_weir({"explain", file, "tenant=t1", "plan=gold"}).out,

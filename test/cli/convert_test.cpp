@@ -1,6 +1,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <random>
+#include <string>
+#include <vector>
+
 #include "cli/conversion.hpp"
 #include "gateway/rule_file.hpp"
 #include "test/cli/program.hpp"
@@ -63,6 +67,79 @@ TEST(ConvertEnvoy, DecidesByTheSameLimitsAsTheFileItself) {
   }
 }
 
+/// A tree of descriptors by chance, with a key of its own for each place in a descriptor, and
+/// descriptors that it may know.
+class ChanceTree {
+ public:
+  explicit ChanceTree(unsigned seed) : random_(seed) {
+    text_ = "domain: d\ndescriptors: [";
+    grow(0);
+    text_ += "]\n";
+  }
+
+  const std::string& text() const { return text_; }
+
+  std::vector<gateway::Entry> descriptor() {
+    constexpr const char* values[] = {"x", "y", "y1", "z"};
+    std::vector<gateway::Entry> entries;
+    const std::size_t size = 1 + pick(3);
+    while (entries.size() < size) {
+      entries.push_back({keys[entries.size()][pick(2)], values[pick(4)]});
+    }
+    return entries;
+  }
+
+ private:
+  static constexpr const char* keys[3][2] = {{"a", "b"}, {"c", "d"}, {"e", "f"}};
+
+  std::size_t pick(std::size_t below) { return random_() % below; }
+
+  void grow(std::size_t depth) {
+    constexpr const char* values[] = {"", ", value: x", ", value: y*"};
+    bool any = false;
+    for (const char* key : keys[depth]) {
+      for (const char* value : values) {
+        if (any && pick(2) == 0) continue;
+        text_ += std::string(any ? ",\n {key: " : "{key: ") + key + value;
+        any = true;
+        if (pick(3) > 0) {
+          text_ +=
+              ", rate_limit: {unit: day, requests_per_unit: " + std::to_string(++limits_) + '}';
+        }
+        if (depth < 2 && pick(3) > 0) {
+          text_ += ", descriptors: [";
+          grow(depth + 1);
+          text_ += "]";
+        }
+        text_ += "}";
+      }
+    }
+  }
+
+  std::mt19937 random_;
+  std::string text_;
+  int limits_ = 0;
+};
+
+TEST(ConvertEnvoy, DecidesByTheSameLimitsAsFilesByChance) {
+  for (unsigned seed = 0; seed < 300; ++seed) {
+    ChanceTree tree(seed);
+    const auto made = cli::convert_envoy(tree.text());
+    ASSERT_TRUE(made.has_value()) << tree.text() << made.error().message;
+    const gateway::RuleSet before = set_of(tree.text());
+    const gateway::RuleSet after = set_of(print(*made));
+    for (int time = 0; time < 100; ++time) {
+      const std::vector<gateway::Entry> entries = tree.descriptor();
+      std::string said;
+      for (const auto& [key, value] : entries) said.append(key).append("=").append(value) += ' ';
+      ASSERT_EQ(limits_on(after, {.descriptor = entries}),
+                limits_on(before, {.descriptor = entries}))
+          << said << '\n'
+          << tree.text() << print(*made);
+    }
+  }
+}
+
 TEST(ConvertEnvoy, TellsWhatCannotBeSaid) {
   const auto made =
       converted("envoy-ratelimit",
@@ -72,9 +149,11 @@ TEST(ConvertEnvoy, TellsWhatCannotBeSaid) {
                 "- key: '{'\n  rate_limit: {unit: day, requests_per_unit: 1}\n"
                 "- {key: l, rate_limit: {unit: day, requests_per_unit: 1, lease: 7}}");
   EXPECT_EQ(made.output.code, ExitCode::refused);
-  EXPECT_THAT(made.text, HasSubstr("# not converted: line 3: quota_mode\n"));
+  EXPECT_THAT(made.text,
+              HasSubstr("# not converted: line 3: quota_mode; here the rule refuses nobody\n"));
   EXPECT_THAT(made.text, HasSubstr("# not converted: line 7: braces in the key {\n"));
   EXPECT_THAT(made.text, HasSubstr("# not converted: line 3: metadata\n"));
+  EXPECT_THAT(made.text, HasSubstr("\n    shadow: true\n"));
   EXPECT_THAT(made.text, HasSubstr("\n    lease: 7\n"));
   EXPECT_THAT(made.text, HasSubstr("domain: \"a-b\"\n"));
 }
@@ -112,7 +191,9 @@ TEST(ConvertLimitador, MakesRulesOfConditionsAndVariables) {
 TEST(ConvertLimitador, LeavesOutALimitThatItCannotSayWhole) {
   for (const char* condition :
        {"a != 'b'", "a == 'b' || c == 'd'", "descriptors[1].a == 'b'", "a == b", "int(a) == '1'",
-        "descriptors == 'a'", "a == 'b' && c == 'd'", "a == ''' + 'b'", ""}) {
+        "descriptors == 'a'", "a == 'b' && a == 'd'", "a == ''' + 'b'", "", "a == 'b' &&", "!a",
+        "a in []", "a in ['b', c]", "a in 'b'", "a.startsWith(b)", "a.startsWith('b') && c",
+        "!a.startsWith('b')", "a.endsWith('b')", "a in ['b'"}) {
     const auto made = converted("limitador",
                                 "- namespace: n\n  max_value: 1\n  seconds: 1\n"
                                 "  conditions:\n  - " +
@@ -121,6 +202,20 @@ TEST(ConvertLimitador, LeavesOutALimitThatItCannotSayWhole) {
     EXPECT_THAT(made.text, HasSubstr("# not converted: line 5: the limit for its condition"));
     EXPECT_THAT(made.text, HasSubstr("rules: []"));
   }
+}
+
+TEST(ConvertLimitador, KnowsSeveralValuesBeginningsAndConditionsInOne) {
+  const auto made = converted("limitador", R"(
+- namespace: n
+  max_value: 1
+  seconds: 1
+  conditions:
+  - "descriptors[0].plan in ['a, b', 'c*'] && path.startsWith('/v1 && /v2/') && m == 'x in y'"
+  - "descriptors[0]['in'] == 'd'"
+)");
+  EXPECT_EQ(made.output.code, ExitCode::ok) << made.text;
+  EXPECT_THAT(made.text, HasSubstr(R"(match: {descriptor: {"plan": ["a, b","c\\*"], )"
+                                   R"("path": "/v1 && /v2/*", "m": "x in y", "in": "d"}})"));
 }
 
 TEST(ConvertLimitador, ConvertsOneOfSeveralNamespaces) {

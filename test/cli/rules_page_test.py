@@ -30,7 +30,7 @@ GOOD = (
     "rules: [{name: a, limit: 10k/s & 1M/1d, cost: 0, hold: 50ms, missing: refuse,"
     " without_store: closed, shadow: true, candidates: [5/s, blocked], replaces: b},"
     " {name: b, limit: unlimited, match: {method: [GET, HEAD], header: {x-a: 1},"
-    " descriptor: {plan: , n: [1, 2]}, ip: ['::1'], host: a.example}}]",
+    " descriptor: {plan: , n: [1, 2]}, whole_descriptor: true, ip: ['::1'], host: a.example}}]",
 )
 
 # What editors should mark, and the reader refuses.
@@ -47,6 +47,7 @@ BAD = (
     "rules: [{name: a, limit: 1/s, lease: 0}]",
     "rules: [{name: a, limit: 1/s, missing: never}]",
     "rules: [{name: a, limit: 1/s, match: {path: /a}}]",
+    "rules: [{name: a, limit: 1/s, match: {descriptor: {a: }, whole_descriptor: 1}}]",
     "rules: [{name: a, limit: 1/s, match: {route: []}}]",
     "rules: [{name: a, limit: 1/s, candidates: [1/s, 2/s, 3/s, 4/s, 5/s]}]",
     "{fields: rfc, rules: []}",

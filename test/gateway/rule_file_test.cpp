@@ -86,6 +86,21 @@ TEST(RuleFile, SaysWhichRulesACallMeetsAndWhatTheyCountBy) {
   EXPECT_EQ(rules.met({.descriptor = plain}), Names{});
 }
 
+TEST(RuleFile, ADescriptorMayHaveMoreEntriesUnlessTheRuleIsForAWholeOne) {
+  const std::vector<Entry> more{{"plan", "gold"}, {"tenant", "t1"}, {"path", "/a"}};
+  const std::vector<Entry> these{{"plan", "gold"}, {"tenant", "t1"}};
+  const std::vector<Entry> fewer{{"plan", "gold"}};
+  for (const bool whole : {false, true}) {
+    const Rules rules(
+        "rules: [{name: r, limit: 1/s, match: {descriptor: {tenant: , plan: gold}, "
+        "whole_descriptor: " +
+        std::string(whole ? "true" : "false") + "}}]");
+    EXPECT_EQ(rules.met({.descriptor = these}), (Names{"r "}));
+    EXPECT_EQ(rules.met({.descriptor = fewer}), Names{});
+    EXPECT_EQ(rules.met({.descriptor = more}), whole ? Names{} : Names{"r "});
+  }
+}
+
 TEST(RuleFile, AKeyMayHaveALimitOfItsOwn) {
   const Rules rules(shop);
   const auto kind_of = [&](std::string_view ip) {
@@ -283,7 +298,11 @@ INSTANTIATE_TEST_SUITE_P(
         Bad{"Deep", nested(200), "f:1:103: nested deeper than 96 levels"},
         Bad{"AliasesOfAliases", laughs(), "f:7:10: more than 1000000 values in one file"},
         Bad{"Nul", std::string("rules: [\"a\\0b\"]\n"), "f:1:9: a NUL byte in a text"},
-        Bad{"Tab", "rules:\n\t- a\n", "f:2:2: illegal block entry"},
+        Bad{"Tab", "rules:\n\t- a\n",
+            "f:2:2: illegal block entry; the line begins with a tab, expected spaces"},
+        Bad{"WholeOfNoDescriptor",
+            "rules: [{name: a, limit: 1/s, match: {route: /a, whole_descriptor: true}}]",
+            "f:1:68: whole_descriptor stands beside a descriptor; expected that too"},
         Bad{"Unclosed", "rules: [a\n", "f:2:1: end of sequence flow not found"}),
     [](const auto& bad) { return bad.param.what; });
 
