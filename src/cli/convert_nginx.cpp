@@ -1,101 +1,22 @@
 // nginx's limit_req as rules.
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <map>
 #include <memory>
+#include <set>
+#include <span>
 
 #include "cli/conversion.hpp"
+#include "cli/nginx_search.hpp"
 
 namespace weir::cli {
 namespace {
-
-struct Words {
-  std::size_t line = 0;
-  std::vector<std::string> words{};
-  char end = ';';  ///< or '{', '}', or 0 at the end of the text
-};
-
-/// nginx's words: quotes, comments, and what ends a directive.
-class Reader {
- public:
-  explicit Reader(std::string_view text) : text_(text) {}
-
-  Words next() {
-    Words found;
-    for (;;) {
-      skip_blanks();
-      if (found.words.empty()) found.line = line_;
-      if (at_ == text_.size()) return found.end = '\0', found;
-      const char c = text_[at_];
-      if (c == ';' || c == '{' || c == '}') return ++at_, found.end = c, found;
-      found.words.push_back(word());
-    }
-  }
-
- private:
-  void step() { line_ += text_[at_++] == '\n' ? 1 : 0; }
-
-  void skip_blanks() {
-    while (at_ < text_.size()) {
-      const char c = text_[at_];
-      if (c == '#') {
-        at_ = std::min(text_.find('\n', at_), text_.size());
-      } else if (c == ' ' || c == '\t' || c == '\r' || c == '\n') {
-        step();
-      } else {
-        return;
-      }
-    }
-  }
-
-  std::string word() {
-    std::string word;
-    const char quote = text_[at_] == '"' || text_[at_] == '\'' ? text_[at_] : '\0';
-    if (quote) ++at_;
-    while (at_ < text_.size()) {
-      const char c = text_[at_];
-      if (quote ? c == quote : std::string_view(" \t\r\n;{}").find(c) != std::string_view::npos) {
-        // ${name} is part of a word.
-        if (quote || c != '{' || !word.ends_with('$')) break;
-        while (at_ < text_.size() && text_[at_] != '}') word += text_[at_], step();
-        if (at_ == text_.size()) break;
-      }
-      if (c == '\\' && at_ + 1 < text_.size()) step();
-      word += text_[at_];
-      step();
-    }
-    if (quote && at_ < text_.size()) ++at_;
-    return word;
-  }
-
-  std::string_view text_;
-  std::size_t at_ = 0;
-  std::size_t line_ = 1;
-};
 
 struct Zone {
   std::string key;
   std::string rate;    ///< "10/s"
   std::size_t period;  ///< milliseconds for one
   std::size_t uses = 0;
-};
-
-/// A block and what is limited in it.
-struct Block {
-  std::size_t line = 0;
-  std::string kind{};
-  Block* parent = nullptr;
-  std::string route{};               ///< of a location, a pattern; empty: cannot be said, or none
-  std::vector<std::string> hosts{};  ///< of a server
-  std::vector<Words> limits{};
-  bool shadow = false;
-
-  const Block* around(std::string_view wanted) const {
-    const Block* block = this;
-    while (block && block->kind != wanted) block = block->parent;
-    return block;
-  }
 };
 
 std::optional<std::size_t> number_in(std::string_view text) {
@@ -105,93 +26,62 @@ std::optional<std::size_t> number_in(std::string_view text) {
   return whole && number <= 1'000'000'000 ? std::optional(number) : std::nullopt;
 }
 
-/// The attribute for a variable, as "{ip}"; empty where there is none.
-std::string attribute_of(std::string variable) {
-  constexpr std::array<std::pair<std::string_view, std::string_view>, 7> known{
-      {{"binary_remote_addr", "{ip}"},
-       {"remote_addr", "{ip}"},
-       {"remote_user", "{user}"},
-       {"uri", "{uri}"},
-       {"host", "{host}"},
-       {"http_host", "{host}"},
-       {"request_method", "{method}"}}};
-  for (const auto& [name, attribute] : known) {
-    if (variable == name) return std::string(attribute);
-  }
-  if (!variable.starts_with("http_") || variable.size() == 5) return {};
-  std::ranges::replace(variable, '_', '-');
-  return "{header." + variable.substr(5) + '}';
-}
-
-/// "$binary_remote_addr$uri"; texts between variables change nothing of which keys are equal.
-std::optional<std::string> key_of(std::string_view text) {
-  std::string key;
-  while (!text.empty()) {
-    const std::size_t dollar = std::min(text.find('$'), text.size());
-    text.remove_prefix(dollar);
-    if (text.empty()) break;
-    text.remove_prefix(1);
-    const bool braced = text.starts_with('{');
-    if (braced) text.remove_prefix(1);
-    const std::size_t end =
-        std::min(text.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_"), text.size());
-    const std::string attribute = attribute_of(std::string(text.substr(0, end)));
-    if (attribute.empty()) return {};
-    key += (key.empty() ? "" : " ") + attribute;
-    text.remove_prefix(std::min(end + (braced ? 1 : 0), text.size()));
-  }
-  return key;
-}
-
 class Converter {
  public:
   Conversion convert(std::string_view text) {
-    Reader reader(text);
-    blocks_.push_back(std::make_unique<Block>(Block{.line = 1, .kind = "main"}));
-    Block* block = blocks_.front().get();
-    for (Words words = reader.next(); words.end != '\0'; words = reader.next()) {
-      if (words.end == '{') {
-        block = open(words, *block);
-      } else if (words.end == '}') {
+    NginxReader reader(text);
+    blocks_.push_back(&file_);
+    NginxBlock* block = &file_;
+    for (NginxDirective read = reader.next(); read.end != '\0'; read = reader.next()) {
+      if (read.end == '{') {
+        block = open(read, *block);
+      } else if (read.end == '}') {
         if (block->parent) block = block->parent;
-      } else if (!words.words.empty()) {
-        directive(words, *block);
+      } else if (!read.words.empty()) {
+        directive(read, *block);
       }
     }
     made_.remarks = {"From nginx's limit_req. There each IPv6 address counts by itself, here with",
-                     "its /64, and a location here does not end the search for a longer one."};
-    for (const auto& each : blocks_) add_rules(*each);
-    for (const auto& each : blocks_) add_exception(*each);
+                     "its /64."};
+    for (NginxBlock* each : blocks_) add_rules(*each);
+    for (NginxBlock* each : blocks_) look_into(*each);
+    while (keep_from_others()) {
+    }
     add_replaced();
     return std::move(made_);
   }
 
  private:
   void leave_out(std::size_t line, const std::string& what) {
-    made_.left_out.push_back({line, what});
+    const auto same = [&](const Unconverted& told) {
+      return told.line == line && told.what == what;
+    };
+    if (std::ranges::none_of(made_.left_out, same)) made_.left_out.push_back({line, what});
   }
 
-  Block* open(const Words& words, Block& parent) {
-    auto block = std::make_unique<Block>(Block{.line = words.line, .parent = &parent});
-    block->shadow = parent.shadow;
-    if (!words.words.empty()) block->kind = words.words.front();
-    if (block->kind == "location") {
-      const std::string& path = words.words.back();
-      const std::string mark = words.words.size() > 2 ? words.words[1] : "";
-      if (mark == "=") block->route = literal(path);
-      if ((mark.empty() || mark == "^~") && path.starts_with('/'))
-        block->route = literal(path) + '*';
+  NginxBlock* open(const NginxDirective& read, NginxBlock& parent) {
+    parent.inside.push_back(std::make_unique<NginxBlock>());
+    NginxBlock& block = *parent.inside.back();
+    block.line = read.line;
+    block.place = blocks_.size();
+    block.parent = &parent;
+    block.shadow = parent.shadow;
+    if (!read.words.empty()) block.kind = read.words.front();
+    if (block.is_location()) block.location = NginxLocation::of(read.words);
+    // Such a one is for the other's requests alone.
+    if (parent.is_expression() || (parent.is_location() && block.is_expression())) {
+      block.location.routes.clear();
     }
-    blocks_.push_back(std::move(block));
-    return blocks_.back().get();
+    blocks_.push_back(&block);
+    return &block;
   }
 
-  void directive(const Words& words, Block& block) {
+  void directive(const NginxDirective& words, NginxBlock& block) {
     const std::string& name = words.words.front();
     if (name == "limit_req_zone") return zone(words);
     if (name == "limit_req") return block.limits.push_back(words);
     if (name == "server_name") {
-      block.hosts.assign(words.words.begin() + 1, words.words.end());
+      for (const std::string& host : std::span(words.words).subspan(1)) name_server(block, host);
     } else if (name == "limit_req_dry_run" && words.words.size() == 2) {
       block.shadow = words.words[1] == "on";
     } else if (name == "limit_req_status" && words.words.size() == 2 && words.words[1] == "429") {
@@ -203,8 +93,14 @@ class Converter {
     }
   }
 
+  static void name_server(NginxBlock& server, const std::string& host) {
+    if (host.empty() || host == "_") return;
+    if (host.starts_with('.')) server.hosts.push_back(host.substr(1));
+    server.hosts.push_back(host.starts_with('.') ? '*' + host : host);
+  }
+
   /// limit_req_zone KEY zone=NAME:SIZE rate=Nr/s
-  void zone(const Words& words) {
+  void zone(const NginxDirective& words) {
     std::string name;
     std::string_view rate;
     for (const std::string& word : words.words) {
@@ -216,14 +112,14 @@ class Converter {
     if (name.empty() || !number || *number == 0 || !(minutes || rate.ends_with("r/s"))) {
       return leave_out(words.line, "limit_req_zone; expected KEY zone=NAME:SIZE rate=NUMBERr/s");
     }
-    const auto key = key_of(words.words[1]);
+    const auto key = nginx_key(words.words[1]);
     if (!key) return leave_out(words.line, "the key " + words.words[1]);
     zones_[name] = {*key, std::to_string(*number) + (minutes ? "/m" : "/s"),
                     (minutes ? 60'000 : 1'000) / *number + 1};
   }
 
   /// limit_req zone=NAME [burst=N] [nodelay | delay=N]
-  void add_rule(const Words& words, const Block& block) {
+  void add_rule(const NginxDirective& words, NginxBlock& block) {
     std::string name;
     std::size_t burst = 0;
     bool queues = true;
@@ -250,7 +146,7 @@ class Converter {
       leave_out(words.line, "the zone " + name + " is shared; here each rule counts by itself");
     }
     NewRule rule = rule_in(block, words.line, name);
-    rule.key = zone->second.key;
+    rule.key = key_in(block, zone->second.key);
     if (queues && burst > 0) {
       rule.limit = "leaky-bucket " + zone->second.rate + " queue " + std::to_string(burst);
       const std::size_t longest = std::min<std::size_t>(zone->second.period * burst, 60'000);
@@ -258,77 +154,180 @@ class Converter {
     } else {
       rule.limit = zone->second.rate + " burst " + std::to_string(burst + 1);
     }
-    made_.rules.push_back(std::move(rule));
-    of_.push_back(&block);
+    add(std::move(rule), block);
   }
 
-  NewRule rule_in(const Block& block, std::size_t line, const std::string& name) const {
-    NewRule rule{.line = line, .name = made_.fresh_name(name), .routes = {}};
-    if (!block.route.empty()) rule.routes.push_back(block.route);
+  void add(NewRule&& rule, NginxBlock& block) {
+    block.rules.push_back(made_.rules.size());
+    made_.rules.push_back(std::move(rule));
+  }
+
+  /// In a server block its name is always the same.
+  static std::string key_in(const NginxBlock& block, std::string key) {
+    const std::size_t at = key.find(server_name_in_key);
+    if (at == key.npos) return key;
+    if (!block.around("server")) return key.replace(at, server_name_in_key.size(), "{host}");
+    const std::size_t begin = at == 0 ? 0 : at - 1;
+    return key.erase(begin, server_name_in_key.size() + 1);
+  }
+
+  NewRule rule_in(const NginxBlock& block, std::size_t line, const std::string& name) const {
+    NewRule rule{.line = line, .name = made_.fresh_name(name), .routes = block.location.routes};
     rule.shadow = block.shadow;
-    if (const Block* server = block.around("server")) {
-      for (const std::string& host : server->hosts) {
-        if (host != "_" && !host.empty()) rule.hosts.push_back(with_stars(host));
-      }
+    if (const NginxBlock* server = block.around("server")) {
+      for (const std::string& host : server->hosts) rule.hosts.push_back(with_stars(host));
     }
     return rule;
   }
 
-  void add_rules(const Block& block) {
+  void add_rules(NginxBlock& block) {
     if (block.limits.empty()) return;
-    const Block* const server = block.around("server");
+    const NginxBlock* const server = block.around("server");
     const bool by_form = server && std::ranges::any_of(server->hosts, [](const std::string& host) {
-                           return host.starts_with('~') || host.starts_with('.');
+                           return host.starts_with('~');
                          });
-    if (block.kind == "location" ? block.route.empty() : block.kind == "if") {
-      return leave_out(block.line, block.kind + " of a form that no pattern has");
-    }
     if (by_form) return leave_out(server->line, "a server_name of a form that no pattern has");
-    for (const Words& words : block.limits) add_rule(words, block);
+    if (block.kind == "if") return leave_out(block.line, "if of a form that no pattern has");
+    if (has_no_pattern(block)) return leave_out_location(block);
+    for (const NginxDirective& read : block.limits) add_rule(read, block);
+    if (block.location.any_case && !block.rules.empty()) {
+      leave_out(block.line, "~*: here in small letters, in capitals, and as written");
+    }
   }
 
-  /// A location without limits of its own has those around it, and none of a shorter location.
-  void add_exception(const Block& block) {
-    if (block.kind != "location" || !block.limits.empty() || block.route.empty()) return;
-    const auto kept_from = [&](const Block* other) {
-      return other->kind == "location" && counts_instead(block, *other);
-    };
-    if (std::ranges::none_of(of_, kept_from)) return;
-    for (const Block* around = block.parent; around; around = around->parent) {
-      if (around->limits.empty()) continue;
-      return leave_out(block.line,
-                       "a location that has the limits around it, not those of a "
-                       "shorter one");
-    }
-    NewRule rule = rule_in(block, block.line, "unlimited");
-    rule.limit = "unlimited";
-    made_.rules.push_back(std::move(rule));
-    of_.push_back(&block);
+  static bool has_no_pattern(const NginxBlock& block) {
+    return block.is_location() && block.location.routes.empty();
+  }
+  void leave_out_location(const NginxBlock& block) {
+    leave_out(block.line, "location " + block.location.path +
+                              " of a form that no pattern has: here the limits of others count");
   }
 
-  /// The nearest block that has limits counts alone.
-  bool counts_instead(const Block& near, const Block& far) const {
-    for (const Block* at = near.parent; at; at = at->parent) {
-      if (at == &far) return true;
+  void look_into(NginxBlock& server) {
+    const auto is_location = [](const auto& block) { return block->is_location(); };
+    if (server.is_location() || std::ranges::none_of(server.inside, is_location)) return;
+    for (NginxCell& cell : cells_of(server)) cells_.push_back(std::move(cell));
+  }
+
+  /// Has a rule said for what has none of its own where rules of others would count for its
+  /// requests. Whether there was one; then there may be more.
+  bool keep_from_others() {
+    const std::size_t rules = made_.rules.size();
+    for (NginxBlock* block : blocks_) {
+      if (loses_limits(*block) || is_met_by_servers(*block)) say_limits_of(*block);
     }
-    if (near.around("server") != far.around("server") || far.route.empty()) return false;
-    if (!far.route.ends_with('*') || near.route == far.route) return false;
-    return near.route.starts_with(far.route.substr(0, far.route.size() - 1));
+    for (const NginxCell& cell : cells_) {
+      for (std::size_t at = 0; at < cell.taken.size(); ++at) {
+        const std::span later = std::span(cell.taken).subspan(at + 1);
+        if (is_met_by(*cell.taken[at], later) || is_met_by(*cell.taken[at], cell.passed)) {
+          say_limits_of(*cell.taken[at]);
+        }
+      }
+    }
+    return made_.rules.size() != rules;
+  }
+
+  /// Whether no rule could be made of its limits, and those around it would count.
+  bool loses_limits(const NginxBlock& block) const {
+    if (block.limits.empty() || !block.rules.empty()) return false;
+    const NginxBlock* outer = block.parent;
+    while (outer && !has_limits(*outer)) outer = outer->parent;
+    return outer != nullptr;
+  }
+
+  bool is_met_by_servers(const NginxBlock& server) const {
+    return server.kind == "server" && server.rules.empty() &&
+           std::ranges::any_of(blocks_, [&](const NginxBlock* block) {
+             const NginxBlock* other = has_limits(*block) ? block->around("server") : nullptr;
+             return other && names_closer(server, *other);
+           });
+  }
+
+  bool has_limits(const NginxBlock& block) const {
+    return std::ranges::any_of(
+        block.rules, [&](std::size_t rule) { return made_.rules[rule].limit != "unlimited"; });
+  }
+
+  /// Whether rules of these count for its requests, though nginx counts by other limits.
+  template <typename Blocks>
+  bool is_met_by(const NginxBlock& block, const Blocks& others) const {
+    const NginxBlock* const counted = block.limits.empty() ? block.heritage() : &block;
+    return std::ranges::any_of(others, [&](const NginxBlock* other) {
+      return has_limits(*other) && other != counted && !(counted && counted->is_inside(*other));
+    });
+  }
+
+  void say_limits_of(NginxBlock& block) {
+    if (!block.rules.empty()) return;
+    if (has_no_pattern(block)) return leave_out_location(block);
+    const NginxBlock* const counted = block.heritage();
+    if (block.limits.empty() && counted) {
+      for (const NginxDirective& read : counted->limits) add_rule(read, block);
+      if (!block.rules.empty()) return;
+    }
+    NewRule free = rule_in(block, block.line, "unlimited");
+    const bool is_of_all = free.routes.empty() && free.hosts.empty();
+    if (!block.limits.empty()) {
+      leave_out(block.line, is_of_all ? "its limits: here those around it count"
+                                      : "the limits of this " + block.kind + ": here it has none");
+    }
+    if (is_of_all) return;
+    free.limit = "unlimited";
+    add(std::move(free), block);
   }
 
   void add_replaced() {
-    for (std::size_t at = 0; at < of_.size(); ++at) {
-      for (std::size_t other = 0; other < of_.size(); ++other) {
-        if (!counts_instead(*of_[at], *of_[other])) continue;
-        made_.rules[at].replaces.push_back(made_.rules[other].name);
+    for (const NginxBlock* block : blocks_) {
+      for (const NginxBlock* outer = block->parent; outer; outer = outer->parent) {
+        goes_before(*block, *outer);
+      }
+      if (!block->rules.empty()) goes_before_servers(*block);
+    }
+    for (const NginxCell& cell : cells_) {
+      for (std::size_t at = 0; at < cell.taken.size(); ++at) {
+        for (const NginxBlock* later : std::span(cell.taken).subspan(at + 1)) {
+          goes_before(*cell.taken[at], *later);
+        }
+        for (const NginxBlock* passed : cell.passed) goes_before(*cell.taken[at], *passed);
+      }
+    }
+    for (const auto& [block, other] : before_) replace(*blocks_[block], *blocks_[other]);
+  }
+
+  void goes_before(const NginxBlock& block, const NginxBlock& other) {
+    if (!block.rules.empty() && !other.rules.empty()) before_.emplace(block.place, other.place);
+  }
+
+  void goes_before_servers(const NginxBlock& block) {
+    const NginxBlock* const server = block.around("server");
+    for (const NginxBlock* each : blocks_) {
+      const NginxBlock* const other = each->around("server");
+      if (server && other && names_closer(*server, *other)) goes_before(block, *each);
+    }
+  }
+
+  /// Of two that nginx takes one before the other here, and the other way round there, both count.
+  void replace(const NginxBlock& block, const NginxBlock& other) {
+    if (before_.contains({other.place, block.place})) {
+      return leave_out(std::max(block.line, other.line),
+                       "which of lines " + std::to_string(std::min(block.line, other.line)) +
+                           " and " + std::to_string(std::max(block.line, other.line)) +
+                           " nginx takes for which path: here the limits of both count");
+    }
+    for (const std::size_t rule : block.rules) {
+      for (const std::size_t replaced : other.rules) {
+        if (made_.rules[replaced].limit == "unlimited") continue;
+        made_.rules[rule].replaces.push_back(made_.rules[replaced].name);
       }
     }
   }
 
   Conversion made_;
-  std::vector<std::unique_ptr<Block>> blocks_;
+  NginxBlock file_{.line = 1, .kind = "main"};
+  std::vector<NginxBlock*> blocks_{};  ///< all that are in it, as they follow
+  std::vector<NginxCell> cells_{};
+  std::set<std::pair<std::size_t, std::size_t>> before_{};  ///< places: whose rules replace whose
   std::map<std::string, Zone> zones_;
-  std::vector<const Block*> of_;  // each rule's
 };
 
 }  // namespace

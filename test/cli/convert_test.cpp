@@ -282,11 +282,78 @@ TEST(ConvertNginx, ALocationWithoutLimitsIsFreeOfThoseOfAShorterOne) {
       converted("nginx", zone + "location / { limit_req zone=z; }\nlocation /static/ { }\n").text);
   EXPECT_EQ(limits_on(rules, {.host = "a", .uri = "/static/x"}), "");
   EXPECT_EQ(limits_on(rules, {.host = "a", .uri = "/stat"}), "1/1s;");
-  EXPECT_THAT(converted("nginx", zone + "server { limit_req zone=z;\n"
-                                        "location / { limit_req zone=z; }\n"
-                                        "location /static/ { } }\n")
-                  .text,
-              HasSubstr("# not converted: line 4: a location that has the limits around it"));
+  const gateway::RuleSet inherited =
+      set_of(converted("nginx", zone + "limit_req_zone $uri zone=y:1m rate=2r/s;\n"
+                                       "server { limit_req zone=y;\n"
+                                       "location / { limit_req zone=z; }\n"
+                                       "location /static/ { location /static/x { } } }\n")
+                 .text);
+  for (const char* uri : {"/static/y", "/static/x"}) {
+    EXPECT_EQ(limits_on(inherited, {.host = "a", .uri = uri}), "2/1s burst 1;") << uri;
+  }
+}
+
+TEST(ConvertNginx, ALocationThatLosesItsLimitsHasNoneOfOthers) {
+  const auto made = converted("nginx",
+                              "limit_req_zone $host zone=z:1m rate=1r/s;\n"
+                              "limit_req_zone $cookie_a zone=c:1m rate=2r/s;\n"
+                              "server { limit_req zone=z;\n"
+                              "location / { limit_req zone=z burst=2 nodelay; }\n"
+                              "location /api/ { limit_req zone=c; } }\n"
+                              "server { server_name b; location / { limit_req zone=z; }\n"
+                              "location ~ [0-9] { } }\n");
+  EXPECT_THAT(made.text, HasSubstr("# not converted: line 5: the limits of this location: here it "
+                                   "has none\n"));
+  EXPECT_THAT(made.text, HasSubstr("# not converted: line 7: location [0-9] of a form that no "
+                                   "pattern has: here the limits of others count\n"));
+  const gateway::RuleSet rules = set_of(made.text);
+  EXPECT_EQ(limits_on(rules, {.host = "a", .uri = "/api/x"}), "");
+  EXPECT_EQ(limits_on(rules, {.host = "a", .uri = "/x"}), "1/1s burst 3;");
+}
+
+TEST(ConvertNginx, SaysExpressionsThatPatternsCanSay) {
+  const auto routes = [](const std::string& location) {
+    const std::string text = converted("nginx",
+                                       "limit_req_zone $host zone=z:1m rate=1r/s;\n"
+                                       "location " +
+                                           location + " { limit_req zone=z; }\n")
+                                 .text;
+    const std::size_t at = text.find("{route: ");
+    return at == std::string::npos ? "" : text.substr(at + 8, text.find('}', at) - at - 8);
+  };
+  for (const auto& [location, expected] : std::vector<std::pair<std::string, std::string>>{
+           {R"(~ \.php$)", R"("*.php")"},
+           {R"(~ ^/api/)", R"("/api/*")"},
+           {R"(~ ^/a\.b$)", R"("/a.b")"},
+           {R"(~ ^/a/.*/z$)", R"("/a/*/z")"},
+           {R"(~ "^/(v1|v\.2)/")", R"(["/v1/*","/v.2/*"])"},
+           {R"(~ /(?:a|b)(1|2)$)", R"(["*/a1","*/a2","*/b1","*/b2"])"},
+           {R"(~* \.Js$)", R"(["*.Js","*.JS","*.js"])"},
+           {R"(~* ^/1/$)", R"("/1/")"},
+           {R"(~ ^/a\*b$)", R"("/a\\*b")"},
+           {R"(= /x)", R"("/x")"},
+           {R"(^~ /x)", R"("/x*")"},
+           {R"(/x*)", R"("/x\\**")"}}) {
+    EXPECT_EQ(routes(location), expected) << location;
+  }
+  for (const char* location : {R"(~ \d)", "~ a+", "~ .php", "~ a?", "~ [a]", "~ ^/(a", "~ a|b",
+                               "~ (a(b))", "~ a$b", "~ ^/(a.b)$", "~ (?i)a", "~ x{2}", "~ (a)*",
+                               "@named", "~ (a|b)(a|b)(a|b)(a|b)(a|b)(a|b)(a|b)"}) {
+    EXPECT_EQ(routes(location), "") << location;
+  }
+}
+
+TEST(ConvertNginx, KnowsTheServersNameInAKey) {
+  const auto made = converted("nginx",
+                              "limit_req_zone $server_name zone=s:1m rate=1r/s;\n"
+                              "limit_req_zone $binary_remote_addr$server_name$request_uri "
+                              "zone=t:1m rate=2r/s;\n"
+                              "limit_req zone=t;\n"
+                              "server { server_name a; limit_req zone=s; }\n"
+                              "server { server_name b; limit_req zone=t; }\n");
+  EXPECT_THAT(made.text, HasSubstr("match: {host: [\"a\"]}\n    limit: \"1/s burst 1\""));
+  EXPECT_THAT(made.text, HasSubstr("key: \"{ip} {uri}\""));
+  EXPECT_THAT(made.text, HasSubstr("key: \"{ip} {host} {uri}\""));
 }
 
 TEST(ConvertNginx, TellsTheLineOfWhatItDoesNotUnderstand) {
@@ -294,12 +361,12 @@ TEST(ConvertNginx, TellsTheLineOfWhatItDoesNotUnderstand) {
                               "limit_req_zone $ssl_client_s_dn zone=a:1m rate=1r/s;\n"
                               "limit_req_zone $uri zone=b:1m rate=2r/s;\n"
                               "limit_req_status 503;\n"
-                              "location ~ \\.php$ { limit_req zone=b; }\n"
+                              "location ~ \\.ph[p]$ { limit_req zone=b; }\n"
                               "location /x { limit_req zone=b burst=8 delay=3; }\n"
                               "location /y { limit_req zone=none; }\n"
                               "include other.conf;\n");
   for (const char* told : {"line 1: the key $ssl_client_s_dn", "line 3: limit_req_status 503",
-                           "line 4: location of a form", "line 5: delay=3",
+                           "line 4: location \\.ph[p]$ of a form", "line 5: delay=3",
                            "line 6: limit_req of zone 'none'", "line 7: include other.conf"}) {
     EXPECT_THAT(made.text, HasSubstr(std::string("# not converted: ") + told));
   }
