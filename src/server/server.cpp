@@ -270,6 +270,7 @@ struct Server::State final : Control {
   void note_reload(Reloaded what, const std::optional<StartError>& error) {
     const auto at = static_cast<std::size_t>(what);
     (error ? metrics.failed_reloads : metrics.reloads)[at].add(1);
+    service.outdated[at] = error.has_value();
     if (error) {
       service.log.write(LogKind::reload_failed, {{"kept", name(what)}, {"reason", error->message}});
     } else {

@@ -1,6 +1,7 @@
 // What all connections of one server share.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <string>
@@ -40,6 +41,8 @@ struct Service {
   StoreHealth store_health{log};
   const std::chrono::steady_clock::time_point began = std::chrono::steady_clock::now();
   std::atomic<bool> draining{false};
+  /// Of what is read again: the last file was no good, and what was before counts.
+  std::array<std::atomic<bool>, reloaded_things> outdated{};
   bool needs_store =
       false;  ///< not ready while it does not answer; set before the first connection
   std::atomic<std::uint64_t> next_connection{1};

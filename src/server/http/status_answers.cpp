@@ -5,7 +5,7 @@
 namespace weir::server {
 namespace {
 
-/// /readyz, and with ?verbose each thing that it depends on.
+/// /readyz, and with ?verbose each thing that it depends on, and what needs somebody's hand.
 HttpAnswer readiness(const Service& service, bool verbose) {
   const bool has_store = !service.needs_store || service.store_health.answers();
   const bool ready = !service.draining && has_store;
@@ -14,8 +14,8 @@ HttpAnswer readiness(const Service& service, bool verbose) {
     return plain_text(503, service.draining ? "draining" : "the store does not answer");
   }
   std::string lines;
-  const auto tell = [&lines](bool good, const char* what) {
-    lines += std::string(good ? "[+] " : "[-] ") + what + "\n";
+  const auto tell = [&lines](bool good, const std::string& what) {
+    lines += (good ? "[+] " : "[-] ") + what + "\n";
   };
   tell(!service.draining, service.draining ? "draining" : "serving");
   if (service.store) {
@@ -24,6 +24,11 @@ HttpAnswer readiness(const Service& service, bool verbose) {
          answers               ? "store answers"
          : service.needs_store ? "store does not answer"
                                : "store does not answer; the policy decides without it");
+  }
+  for (std::size_t at = 0; at < service.outdated.size(); ++at) {
+    if (!service.outdated[at]) continue;
+    const std::string what = name(static_cast<Reloaded>(at));
+    tell(false, what + ": the last file was no good, what was before counts; the log says why");
   }
   return plain_text(ready ? 200 : 503, lines + (ready ? "ready" : "not ready"));
 }

@@ -11,6 +11,7 @@ import sys
 import tempfile
 import unittest
 import urllib.parse
+import urllib.request
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "../clients"))
 from redis_server import Redis  # noqa: E402
@@ -313,8 +314,17 @@ class Reload(Admin):
         self.assertRegex(told["detail"],
                          rf"^kept rules: .*own\.yaml:{line}:\d+: .*limt.*did you mean")
         self.assertEqual(self.get("/v1/admin/rules")["generation"], 1)
+        self.assertEqual(self.readiness().splitlines()[1],
+                         "[-] rules: the last file was no good, what was before counts; "
+                         "the log says why")
         self.rules.write_text(RULES)
         self.assertEqual(self.post("/v1/admin/reload")["generation"], 2)
+        self.assertEqual(self.readiness(), "[+] serving\nready\n")
+
+    def readiness(self):
+        with urllib.request.urlopen(
+                f"http://127.0.0.1:{self.weir.ports['http']}/readyz?verbose", timeout=10) as answer:
+            return answer.read().decode()
 
     def test_is_answered_while_others_ask_for_the_same(self):
         request = (f"POST /v1/admin/reload HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n"
