@@ -3,6 +3,7 @@
 
 #include <random>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "cli/conversion.hpp"
@@ -340,6 +341,41 @@ TEST(ConvertNginx, SaysExpressionsThatPatternsCanSay) {
                                "~ (a(b))", "~ a$b", "~ ^/(a.b)$", "~ (?i)a", "~ x{2}", "~ (a)*",
                                "@named", "~ (a|b)(a|b)(a|b)(a|b)(a|b)(a|b)(a|b)"}) {
     EXPECT_EQ(routes(location), "") << location;
+  }
+}
+
+TEST(ConvertNginx, CountsByTheLocationAndTheServerThatNginxTakes) {
+  std::string zones;
+  for (int rate = 1; rate <= 9; ++rate) {
+    const std::string number = std::to_string(rate);
+    zones += "limit_req_zone $uri zone=z" + number + ":1m rate=" + number + "r/s;\n";
+  }
+  const gateway::RuleSet rules = set_of(converted("nginx", zones + R"(
+server { server_name _; limit_req zone=z1; }
+server { server_name *.b; limit_req zone=z2; location /c { limit_req zone=z3; } }
+server { server_name a.b; limit_req zone=z4;
+  location / { limit_req zone=z5; location /in { limit_req zone=z6; } }
+  location ^~ /first { }
+  location = /e.php { limit_req zone=z7; }
+  location ~ \.php$ { limit_req zone=z8; }
+  location ~ ^/in/ { limit_req zone=z9; }
+}
+)")
+                                            .text);
+  for (const auto& [host, uri, rate] :
+       std::vector<std::tuple<const char*, const char*, int>>{{"x", "/c", 1},
+                                                              {"x.b", "/c/d", 3},
+                                                              {"x.b", "/d", 2},
+                                                              {"a.b", "/c", 5},
+                                                              {"a.b", "/in", 6},
+                                                              {"a.b", "/in/x", 9},
+                                                              {"a.b", "/in/x.php", 8},
+                                                              {"a.b", "/first/x.php", 4},
+                                                              {"a.b", "/e.php", 7},
+                                                              {"a.b", "/e.php/f.php", 8}}) {
+    EXPECT_EQ(limits_on(rules, {.host = host, .uri = uri}),
+              std::to_string(rate) + (rate > 1 ? "/1s burst 1;" : "/1s;"))
+        << host << uri;
   }
 }
 
