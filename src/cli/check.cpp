@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <memory>
 #include <ostream>
 
@@ -18,11 +19,13 @@ Examples:
 
 Usage: weir check PATH... [--json]
 
-  --json  one JSON object: domains, each with domain, rules and format; or error
+  --json  one JSON object: domains, each with domain, rules and format, and
+          warnings; or error
 
 A PATH is a file, or a folder of *.yaml and *.yml: weir's own, or those of
 envoyproxy/ratelimit. The first error is told as FILE:LINE:COLUMN: MESSAGE. All
-files are read together, as weir serve --rules reads them.
+files are read together, as weir serve --rules reads them. A warning names what
+is in order, and yet may not be what was meant.
 Exit codes: 0 in order; 2 bad usage, or a file that is not in order.
 )";
 
@@ -35,6 +38,24 @@ const char* format_of(const gateway::Domain& domain) {
   return domain.of_envoy ? "envoyproxy/ratelimit" : "weir";
 }
 
+/// What is in order, and yet may not be what was meant.
+std::vector<std::string> doubts_about(const std::vector<gateway::Domain>& domains) {
+  std::vector<std::string> doubts;
+  for (const gateway::Domain& domain : domains) {
+    for (const gateway::EdgeRule& rule : domain.rules) {
+      if (!rule.shadow || domain.of_envoy) continue;
+      for (const std::string& name : rule.replaces) {
+        const auto replaced = std::ranges::find(domain.rules, name, &gateway::EdgeRule::name);
+        if (replaced == domain.rules.end() || replaced->shadow) continue;
+        doubts.push_back(domain.name + ": line " + std::to_string(rule.at.line) + ": '" +
+                         rule.name + "' is in shadow and replaces '" + name +
+                         "': where it is met, neither refuses anybody");
+      }
+    }
+  }
+  return doubts;
+}
+
 void print_as_json(const std::vector<gateway::Domain>& domains, std::ostream& out) {
   wire::Json list = wire::Json::array();
   for (const gateway::Domain& domain : domains) {
@@ -43,7 +64,10 @@ void print_as_json(const std::vector<gateway::Domain>& domains, std::ostream& ou
                      .member("rules", static_cast<std::int64_t>(domain.rules.size()))
                      .member("format", format_of(domain)));
   }
-  out << wire::Json::object().member("domains", list).text() << '\n';
+  wire::Json warnings = wire::Json::array();
+  for (const std::string& doubt : doubts_about(domains)) warnings.element(doubt);
+  wire::Json told = wire::Json::object();
+  out << told.member("domains", list).member("warnings", warnings).text() << '\n';
 }
 
 ExitCode check(const Options& options, const Console& console) {
@@ -63,6 +87,9 @@ ExitCode check(const Options& options, const Console& console) {
   if (options.json) {
     print_as_json(*domains, console.out);
     return ExitCode::ok;
+  }
+  for (const std::string& doubt : doubts_about(*domains)) {
+    console.err << "warning: " << doubt << '\n';
   }
   for (const gateway::Domain& domain : *domains) {
     const std::size_t count = domain.rules.size();

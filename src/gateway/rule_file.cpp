@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 
+#include "gateway/override_check.hpp"
 #include "gateway/route.hpp"
 #include "gateway/suggestion.hpp"
 #include "limit/characters.hpp"
@@ -144,7 +145,7 @@ KeyTemplate key_of(const YamlNode& node) {
   return std::move(key).value();
 }
 
-EdgeRule rule_of(const YamlNode& node) {
+EdgeRule rule_of(const YamlNode& node, const Grouping& grouping) {
   Fields fields(node, "a rule");
   EdgeRule rule;
   rule.at = node.at;
@@ -161,9 +162,8 @@ EdgeRule rule_of(const YamlNode& node) {
   rule.quota = read_quota(fields.need("limit"), "limit");
   if (const auto* at = fields.find("cost")) {
     rule.cost = number_of(*at, "cost", {0, largest_cost});
-    const auto& limit = rule.quota.limit;
-    if (limit && rule.cost > Limit::Machine::capacity(limit->config())) {
-      fail(*at, "cost is " + at->text + ", which '" + limit->text() + "' never grants");
+    if (!trouble_with_cost(rule.cost, rule.quota).empty()) {
+      fail(*at, "cost is " + at->text + ", which '" + rule.quota.limit->text() + "' never grants");
     }
   }
   if (const auto* at = fields.find("hold")) {
@@ -183,6 +183,8 @@ EdgeRule rule_of(const YamlNode& node) {
   if (const auto* at = fields.find("candidates")) {
     for (const YamlNode* item : items_of(*at)) {
       rule.candidates.push_back(read_quota(*item, "a candidate"));
+      const std::string trouble = trouble_with_cost(rule.cost, rule.candidates.back());
+      if (!trouble.empty()) fail(*item, "a candidate: " + trouble);
     }
     if (rule.candidates.size() > most_candidates) {
       fail(*at, "more than " + std::to_string(most_candidates) + " candidates");
@@ -190,7 +192,10 @@ EdgeRule rule_of(const YamlNode& node) {
   }
   if (const auto* at = fields.find("overrides")) {
     for (const auto& [key, value] : entries_of(*at, "overrides")) {
-      rule.overrides.emplace(key.text, read_quota(value, "an override"));
+      Quota quota = read_quota(value, "an override");
+      const std::string trouble = trouble_with_override(rule, grouping, key.text, quota);
+      if (!trouble.empty()) fail(key, "an override: " + trouble);
+      rule.overrides.emplace(key.text, std::move(quota));
     }
   }
   if (const auto* at = fields.find("replaces")) {
@@ -364,7 +369,7 @@ Domain read_own_file(const YamlNode& root) {
   const YamlNode& rules = fields.need("rules");
   std::map<std::string, Place> known;
   for (const YamlNode& rule : list_of(rules, "rules")) {
-    domain.rules.push_back(rule_of(rule));
+    domain.rules.push_back(rule_of(rule, domain.clients.grouping));
     const EdgeRule& added = domain.rules.back();
     const auto [first, fresh] = known.emplace(added.name, added.at);
     if (!fresh) {

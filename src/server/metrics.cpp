@@ -19,7 +19,8 @@ constexpr std::array<const char*, limit_hits> limit_names{
     "max-output-bytes",    "max-connections",     "max-connections-per-address",
     "write-timeout",       "command-timeout",     "auth-timeout",
     "max-http-head-bytes", "max-http-body-bytes", "max-http-requests",
-    "http-head-timeout",   "http-body-timeout",   "rules-of-a-call"};
+    "http-head-timeout",   "http-body-timeout",   "rules-of-a-call",
+    "held-answers"};
 /// No options: they are the same for every server.
 constexpr std::array<const char*, grpc::http2_limits> http2_limit_names{
     "grpc-streams",          "grpc-header-list-bytes",

@@ -72,9 +72,10 @@ enum class LimitHit : std::uint8_t {
   http_requests,
   http_head_timeout,
   http_body_timeout,
-  rules_of_a_call,  ///< no option
+  rules_of_a_call,  ///< no option, as the next
+  held_answers,
 };
-inline constexpr std::size_t limit_hits = 18;
+inline constexpr std::size_t limit_hits = 19;
 
 /// What became of a permit that was shown; the label `result`. Late: its lease had ended.
 enum class PermitUse : std::uint8_t { left, left_late, renewed, renewed_late };

@@ -19,7 +19,28 @@ TEST(Check, CountsTheRulesOfEachDomain) {
   EXPECT_EQ(output.out, "shop: 4 rules\nbasic: 5 rules\n");
   EXPECT_EQ(run_weir({"check", shop, envoy, "--json"}).out,
             "{\"domains\":[{\"domain\":\"shop\",\"rules\":4,\"format\":\"weir\"},"
-            "{\"domain\":\"basic\",\"rules\":5,\"format\":\"envoyproxy/ratelimit\"}]}\n");
+            "{\"domain\":\"basic\",\"rules\":5,\"format\":\"envoyproxy/ratelimit\"}],"
+            "\"warnings\":[]}\n");
+}
+
+TEST(Check, WarnsOfAShadowThatSwitchesALimitOff) {
+  const std::string file =
+      file_of("check_shadow.yaml",
+              "rules:\n"
+              "- {name: live, limit: 1/s}\n"
+              "- {name: dry, limit: 2/s, shadow: true}\n"
+              "- {name: try, limit: 5/s, shadow: true, replaces: [live, dry]}\n"
+              "- {name: next, limit: 5/s, replaces: [live]}\n");
+  const std::string doubt =
+      "default: line 4: 'try' is in shadow and replaces 'live': where it is "
+      "met, neither refuses anybody";
+  const Output output = run_weir({"check", file});
+  EXPECT_EQ(output.code, ExitCode::ok);
+  EXPECT_EQ(output.out, "default: 4 rules\n");
+  EXPECT_EQ(output.err, "warning: " + doubt + "\n");
+  const Output json = run_weir({"check", file, "--json"});
+  EXPECT_THAT(json.out, HasSubstr("\"warnings\":[\"" + doubt + "\"]}"));
+  EXPECT_EQ(json.err, "");
 }
 
 TEST(Check, NamesThePlaceOfAnErrorAsCompilersDo) {

@@ -139,14 +139,46 @@ TEST(RuleFile, OnlyLimitsThatGrantAheadHaveALease) {
   const std::string expected =
       " grants nothing ahead; expected a limit without leaky-bucket, concurrency and block";
   EXPECT_EQ(fault("limit: 5/s & sliding-log 9/1m, lease: 5"), "");
-  EXPECT_EQ(fault("limit: 5/s, lease: 5, overrides: {a: unlimited, b: blocked, c: 9/s}"), "");
+  EXPECT_EQ(
+      fault("key: '{user}', limit: 5/s, lease: 5, overrides: {a: unlimited, b: blocked, c: 9/s}"),
+      "");
   EXPECT_EQ(fault("limit: leaky-bucket 5/s queue 3, lease: 1"),
             "lease: leaky-bucket 5/1s queue 3" + expected);
   EXPECT_EQ(fault("limit: 5/s, shadow: true, lease: 5"),
             "lease: a rule in shadow or quota mode refuses nobody by itself; expected none");
   EXPECT_EQ(fault("limit: 5/s block 1m, lease: 5"), "lease: 5/1s block 1m" + expected);
-  EXPECT_EQ(fault("limit: 5/s, lease: 5, overrides: {c: concurrency 9/1m}"),
+  EXPECT_EQ(fault("key: '{user}', limit: 5/s, lease: 5, overrides: {c: concurrency 9/1m}"),
             "lease: concurrency 9/1m" + expected);
+}
+
+TEST(RuleFile, ALimitOfItsOwnThatDoesNothingOrRefusesForEverIsAnError) {
+  const auto fault = [](const std::string& fields, const std::string& clients = "") {
+    const auto read = read_rule_file(clients + "rules: [{name: r, limit: 9/1m, " + fields + "}]");
+    return read ? "" : read.error().message;
+  };
+  EXPECT_EQ(fault("overrides: {a: 1/s}"),
+            "an override: the rule counts all calls together; expected a key, as \"{user}\", whose "
+            "values can have limits of their own");
+  const std::string ip = "key: '{ip}', ";
+  EXPECT_EQ(fault(ip + "overrides: {'2001:db8::/64': blocked, 1.2.3.4: 1/s}"), "");
+  EXPECT_EQ(fault(ip + "overrides: {banana: 1/s}"),
+            "an override: the rule's key is an address, 'banana' is none");
+  const std::string expected = "'; expected '2001:db8::/64', as these addresses are counted";
+  for (const std::string key : {"2001:db8::1", "2001:DB8::/64", "2001:db8::/32"}) {
+    EXPECT_EQ(fault(ip + "overrides: {'" + key + "': blocked}"),
+              "an override: no call has the key '" + key + expected);
+  }
+  EXPECT_EQ(fault(ip + "overrides: {'2001:db8::1': 1/s}", "clients: {ipv6_prefix: 128}\n"), "");
+  EXPECT_EQ(
+      fault(ip + "overrides: {10.0.0.0/8: 1/s}"),
+      "an override: no call has the key '10.0.0.0/8'; expected '10.0.0.0', as these addresses "
+      "are counted");
+  EXPECT_EQ(fault(ip + "missing: share, overrides: {'%missing': 1/s}"), "");
+  EXPECT_EQ(fault("key: '{user}', cost: 5, overrides: {a: 5/1m, b: blocked, c: unlimited}"), "");
+  EXPECT_EQ(fault("key: '{user}', cost: 5, overrides: {a: 4/1m}"),
+            "an override: '4/1m' never grants the rule's cost of 5");
+  EXPECT_EQ(fault("cost: 5, candidates: [5/1m, 4/1m]"),
+            "a candidate: '4/1m' never grants the rule's cost of 5");
 }
 
 TEST(RuleFile, KeysOfSeveralValuesNeverMeet) {

@@ -43,6 +43,13 @@ void settle(Judged& judged, const Decision& decision, redis::Source source) {
   judged.decision = decision;
 }
 
+/// What was decided a little earlier than the last of them: what was to come may have come.
+void tell_as_of(Instant now, Judged& judged) {
+  if (!judged.decision || judged.decision->reset_at == Instant()) return;  // no state was asked
+  judged.decision->ready_at = std::max(judged.decision->ready_at, now);
+  judged.decision->reset_at = std::max(judged.decision->reset_at, now);
+}
+
 }  // namespace
 
 void Decider::renew(std::shared_ptr<const Generation> generation, std::size_t identities) {
@@ -57,7 +64,10 @@ void Decider::decide(const GateAsk& ask, Then then) {
   gathering.answer.decided_at = worker_.service.clock.now();
   gathering.gather(ask, worker_.service.key_bytes);
   if (gathering.too_many) note_too_many(ask.rules->domain().name);
-  if (held_ >= most_held) gathering.patience = Span{0};
+  if (held_ >= most_held && gathering.patience > Span{0}) {
+    worker_.metrics.hit(LimitHit::held_answers);
+    gathering.patience = Span{0};
+  }
   run(std::move(gathering));
 }
 
@@ -158,6 +168,7 @@ void Decider::ask_there(const std::shared_ptr<Gathering>& gathering) {
 
 void Decider::conclude(Gathering& gathering) {
   GateAnswer& answer = gathering.answer;
+  for (Judged& judged : answer.judged) tell_as_of(answer.decided_at, judged);
   answer.conclude();
   Instant until = answer.decided_at;
   for (const Judged& judged : answer.judged) {

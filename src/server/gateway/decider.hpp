@@ -27,7 +27,7 @@ class Decider {
  public:
   using Then = std::function<void(GateAnswer&&)>;
 
-  static constexpr std::size_t most_held = 10'000;
+  static constexpr std::size_t most_held = 10'000;  ///< above, who would have to wait is refused
 
   Decider(WorkerContext& worker, boost::asio::io_context& loop) : worker_(worker), loop_(loop) {}
   Decider(const Decider&) = delete;

@@ -18,7 +18,6 @@ namespace weir::server {
 /// of RateLimitService each descriptor is one.
 struct GateAsk {
   enum class Verb : std::uint8_t { take, peek };
-  enum class Waiting : std::uint8_t { never, as_rules_say };
   enum class Leasing : std::uint8_t { never, as_rules_say };
 
   const gateway::RuleIndex* rules;  ///< of the generation in force
@@ -26,7 +25,7 @@ struct GateAsk {
   /// One for each call; what a rule takes for it is so many times the rule's cost.
   std::span<const Cost> hits;
   Verb verb = Verb::take;
-  Waiting waiting = Waiting::never;
+  Span patience{0};  ///< an answer is kept back so long at most, and so long as rules say
   Leasing leasing = Leasing::never;
 };
 

@@ -29,7 +29,7 @@ void Gathering::gather(const GateAsk& ask, std::size_t key_bytes) {
   }
   // A descriptor may be asked without the one that replaces some of its rules.
   if (!gateway::drop_replaced(matches)) leasing = ask.leasing;
-  Span hold = gateway::longest_hold;
+  Span hold = std::min(ask.patience, gateway::longest_hold);
   answer.judged.reserve(matches.size());
   for (Match& match : matches) {
     Judged& judged = answer.judged.emplace_back();
@@ -43,7 +43,7 @@ void Gathering::gather(const GateAsk& ask, std::size_t key_bytes) {
     if (waits) hold = std::min(hold, match.rule->hold);
     try_candidates(judged);
   }
-  if (ask.waiting == GateAsk::Waiting::as_rules_say) patience = hold;
+  patience = hold;
   sort_out();
 }
 

@@ -176,15 +176,18 @@ void RateLimits::decide(const RateLimitAsk& ask, grpc::RateLimitReply reply) {
     (*metadata->mutable_fields())["generation"].set_number_value(
         static_cast<double>(generation->number));
   }
-  decider_.decide(
-      {.rules = rules, .calls = calls, .hits = hits, .leasing = GateAsk::Leasing::as_rules_say},
-      [reply = std::move(reply), overrides = std::move(overrides), descriptors, metadata,
-       dialect = domain.dialect](GateAnswer&& gate) {
-        RateLimitAnswer answer = answer_of(gate, descriptors, dialect);
-        if (metadata) add_metadata(gate, *metadata);
-        answer.dynamic_metadata = metadata;
-        reply.answer(answer);
-      });
+  decider_.decide({.rules = rules,
+                   .calls = calls,
+                   .hits = hits,
+                   .patience = ask.patience,
+                   .leasing = GateAsk::Leasing::as_rules_say},
+                  [reply = std::move(reply), overrides = std::move(overrides), descriptors,
+                   metadata, dialect = domain.dialect](GateAnswer&& gate) {
+                    RateLimitAnswer answer = answer_of(gate, descriptors, dialect);
+                    if (metadata) add_metadata(gate, *metadata);
+                    answer.dynamic_metadata = metadata;
+                    reply.answer(answer);
+                  });
 }
 
 }  // namespace weir::server

@@ -38,6 +38,10 @@ Standing standing_of(const GateAnswer& answer) {
     if (known != standing.policies.end()) continue;
     standing.policies.push_back(
         policy_of(name, *judged->quota->limit, *judged->decision, answer.decided_at));
+    // A queue has room, but none for who does not wait: now there is nothing left.
+    if (judged->refuses && judged->decision->remaining >= judged->cost) {
+      standing.policies.back().remaining = 0;
+    }
   }
   return standing;
 }

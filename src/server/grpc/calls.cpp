@@ -182,6 +182,11 @@ void Calls::hear_messages(Call& call) {
   call.conversation->hear_end(reply(call));
 }
 
+Reply Calls::reply(const Call& call) const {
+  const std::chrono::nanoseconds longest = limits_.call;
+  return {address_, call.stream, std::min(call.head.timeout().value_or(longest), longest)};
+}
+
 /// Whether the first message is one that can be heard, or still may be; otherwise ends the call.
 bool Calls::first_is_fit(Call& call, const FirstMessage& first) {
   switch (first.form) {

@@ -106,7 +106,7 @@ class Calls final : public Answering {
 
  private:
   Call* at(std::int32_t stream) const;
-  Reply reply(const Call& call) const { return {address_, call.stream}; }
+  Reply reply(const Call& call) const;
   void hear_unary(Call& call);
   void hear_messages(Call& call);
   bool first_is_fit(Call& call, const FirstMessage& first);

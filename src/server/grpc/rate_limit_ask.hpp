@@ -48,6 +48,7 @@ struct RateLimitAsk {
   std::string_view domain;                           ///< not empty
   std::span<const RateLimitDescriptor> descriptors;  ///< not empty
   std::uint32_t hits = 1;                            ///< > 0
+  Span patience{0};  ///< an answer may be kept back so long; not the message's
 };
 
 struct RateLimitBounds {

@@ -107,9 +107,12 @@ void serve_rate_limits_by(Services& services, RateLimitDecider& decider, RateLim
   services.add(std::string(rate_limit_method),
                Unary([&decider, bounds](std::string_view message, Reply reply) {
                  static thread_local RateLimitReader reader;
-                 const auto ask = reader.read(message, bounds);
-                 if (!ask) return reply.finish(ask.error());
-                 decider.decide(*ask, {std::move(reply), ask->descriptors.size()});
+                 const auto read = reader.read(message, bounds);
+                 if (!read) return reply.finish(read.error());
+                 RateLimitAsk ask = *read;
+                 // The other half is for the way: an answer that comes too late was for nothing.
+                 ask.patience = std::chrono::floor<Span>(reply.awaited()) / 2;
+                 decider.decide(ask, {std::move(reply), ask.descriptors.size()});
                }));
 }
 

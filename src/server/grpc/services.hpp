@@ -44,8 +44,12 @@ struct AnswerAddress {
 /// Threads  post() on any; the rest on the connection's
 class Reply {
  public:
-  Reply(std::shared_ptr<AnswerAddress> address, std::int32_t stream)
-      : address_(std::move(address)), stream_(stream) {}
+  /// `awaited`: how long whoever asked, or the connection, waits for it.
+  Reply(std::shared_ptr<AnswerAddress> address, std::int32_t stream,
+        std::chrono::nanoseconds awaited = std::chrono::hours(1))
+      : address_(std::move(address)), stream_(stream), awaited_(awaited) {}
+
+  std::chrono::nanoseconds awaited() const noexcept { return awaited_; }
 
   /// One message more, in protobuf's encoding. A unary call has one, before it is finished.
   void send(std::string_view message) const {
@@ -66,6 +70,7 @@ class Reply {
  private:
   std::shared_ptr<AnswerAddress> address_;
   std::int32_t stream_;
+  std::chrono::nanoseconds awaited_;
 };
 
 /// The server's side of one call in which either side may send several messages.

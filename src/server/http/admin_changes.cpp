@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "gateway/override_check.hpp"
 #include "gateway/rule_file.hpp"
 #include "server/asking.hpp"
 #include "server/http/asked_domain.hpp"
@@ -174,6 +175,11 @@ void override_key(const AdminContext& admin, const HttpRequest& request, const J
   if (!lasting) return reply.send(problem(400, lasting.error().message));
   if (found->domain->of_envoy) {
     return reply.send(problem(400, "/rule: rules of envoyproxy/ratelimit files have no overrides"));
+  }
+  if (*quota) {
+    const std::string trouble = gateway::trouble_with_override(
+        *found->rule, found->domain->clients.grouping, found->key, **quota);
+    if (!trouble.empty()) return reply.send(problem(400, "the override: " + trouble));
   }
   note(admin, request);
   OverrideWish wish{.of = {found->domain->name, found->rule->identity, std::string(found->key)},

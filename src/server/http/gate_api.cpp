@@ -176,11 +176,10 @@ void forward(Decider& decider, const HttpRequest& request, HttpReply& reply) {
   const std::array<Call, 1> calls{forwarded.call()};
   constexpr std::array<Cost, 1> once{1};
   const auto owed = std::make_shared<OwedAnswer>();
-  decider.decide(
-      {.rules = rules, .calls = calls, .hits = once, .waiting = GateAsk::Waiting::as_rules_say},
-      [owed, asked = *asked, dialect = rules->domain().dialect](GateAnswer&& answer) {
-        owed->send(answer_of(answer, asked, dialect));
-      });
+  decider.decide({.rules = rules, .calls = calls, .hits = once, .patience = gateway::longest_hold},
+                 [owed, asked = *asked, dialect = rules->domain().dialect](GateAnswer&& answer) {
+                   owed->send(answer_of(answer, asked, dialect));
+                 });
   owed->send_or_keep_place(reply);
 }
 

@@ -196,15 +196,15 @@ descriptors:
 
 TEST(Decider, KeepsAnAnswerBackUntilItsSlot) {
   Gate gate("rules: [{name: r, key: '{user}', limit: leaky-bucket 50/1s queue 10, hold: 1s}]");
-  const GateAsk::Waiting waits = GateAsk::Waiting::as_rules_say;
-  EXPECT_TRUE(gate.ask({.calls = {{.user = "ann"}}, .waiting = waits})->allowed);
+  constexpr Span waits = std::chrono::seconds(1);
+  EXPECT_TRUE(gate.ask({.calls = {{.user = "ann"}}, .patience = waits})->allowed);
   const std::vector<gateway::Call> calls{{.user = "ann"}};
   const std::vector<Cost> once{1};
   std::optional<GateAnswer> answer;
   gate.decider.decide({.rules = gate.decider.generation()->rules.usual(),
                        .calls = calls,
                        .hits = once,
-                       .waiting = waits},
+                       .patience = waits},
                       [&answer](GateAnswer&& came) { answer = std::move(came); });
   ASSERT_FALSE(answer) << "its slot is a fiftieth of a second away";
   const auto began = std::chrono::steady_clock::now();
@@ -212,7 +212,10 @@ TEST(Decider, KeepsAnAnswerBackUntilItsSlot) {
   ASSERT_TRUE(answer);
   EXPECT_TRUE(answer->allowed);
   EXPECT_GE(std::chrono::steady_clock::now() - began, std::chrono::milliseconds(10));
-  EXPECT_FALSE(gate.ask({.calls = calls, .waiting = GateAsk::Waiting::never})->allowed)
+  EXPECT_FALSE(gate.ask({
+                            .calls = calls,
+                        })
+                   ->allowed)
       << "who does not wait is refused";
 }
 
@@ -223,11 +226,25 @@ TEST(Decider, KeepsAnAnswerBackNoLongerThanEveryLimitThatIsMetMay) {
                                    {"limit: 9/s", false}}) {
     Gate gate("rules: [{name: a, limit: leaky-bucket 50/1s queue 10, hold: 1s}, {name: b, " +
               std::string(other) + "}]");
-    const GateAsk::Waiting waits = GateAsk::Waiting::as_rules_say;
-    EXPECT_TRUE(gate.ask({.calls = {{}}, .waiting = waits})->allowed);
-    const auto refused = gate.ask({.calls = {{}}, .waiting = waits});
+    constexpr Span waits = std::chrono::seconds(1);
+    EXPECT_TRUE(gate.ask({.calls = {{}}, .patience = waits})->allowed);
+    const auto refused = gate.ask({.calls = {{}}, .patience = waits});
     EXPECT_EQ(!refused, let) << other << ": it is kept back, or refused at once";
   }
+}
+
+TEST(Decider, KeepsSoManyAnswersBackAndCountsWhoIsRefusedForThat) {
+  Gate gate("rules: [{name: r, limit: leaky-bucket 1000/1s queue 20000, hold: 1m}]");
+  constexpr Span waits = std::chrono::minutes(1);
+  EXPECT_TRUE(gate.ask({.calls = {{}}, .patience = waits})->allowed);
+  const std::string counted = "weir_limit_hits_total{limit=\"held-answers\"} ";
+  const auto metrics = [&] { return gate.service.metrics.text(gate.service.table.stats()); };
+  for (std::size_t held = 0; held < server::Decider::most_held; ++held) {
+    ASSERT_FALSE(gate.ask({.calls = {{}}, .patience = waits})) << held;
+  }
+  EXPECT_NE(metrics().find(counted + "0\n"), std::string::npos);
+  EXPECT_FALSE(gate.ask({.calls = {{}}, .patience = waits})->allowed);
+  EXPECT_NE(metrics().find(counted + "1\n"), std::string::npos);
 }
 
 TEST(Decider, ARaisedLimitKeepsWhatWasUsedAndANewNameBeginsAnew) {

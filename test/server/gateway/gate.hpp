@@ -58,7 +58,7 @@ class Gate {
     std::vector<gateway::Call> calls;
     std::vector<Cost> hits{};  ///< 1 each unless said
     server::GateAsk::Verb verb = server::GateAsk::Verb::take;
-    server::GateAsk::Waiting waiting = server::GateAsk::Waiting::never;
+    Span patience{0};
     server::GateAsk::Leasing leasing = server::GateAsk::Leasing::never;
   };
 
@@ -70,7 +70,7 @@ class Gate {
                     .calls = asked.calls,
                     .hits = asked.hits,
                     .verb = asked.verb,
-                    .waiting = asked.waiting,
+                    .patience = asked.patience,
                     .leasing = asked.leasing},
                    [answered](server::GateAnswer&& answer) { *answered = std::move(answer); });
     return *answered;

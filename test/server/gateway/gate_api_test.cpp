@@ -64,6 +64,14 @@ TEST_F(GateApi, KnowsAHostByEverySpelling) {
               StartsWith("HTTP/1.1 200"));
 }
 
+TEST_F(GateApi, TellsWhoDoesNotQueueThatNothingIsLeft) {
+  ASSERT_TRUE(gate_.reload("rules: [{name: r, limit: leaky-bucket 1/10s queue 6}]"));
+  EXPECT_THAT(ask("127.0.0.1:1", ""), StartsWith("HTTP/1.1 200"));
+  const std::string refused = ask("127.0.0.1:1", "");
+  EXPECT_THAT(refused, StartsWith("HTTP/1.1 429"));
+  EXPECT_THAT(refused, HasSubstr("\r\nRateLimit: \"r\";r=0;t="));
+}
+
 TEST_F(GateApi, BelievesNothingThatIsSaidTwice) {
   EXPECT_THAT(ask("127.0.0.1:1", "X-Forwarded-Uri: /a\r\nx-forwarded-uri: /b\r\n"),
               HasSubstr("two fields x-forwarded-uri; expected that of the proxy alone"));

@@ -42,6 +42,17 @@ class RateLimitAnswers : public testing::Test {
     return call->answer;
   }
 
+  /// A call that may be answered later.
+  std::shared_ptr<Call> begin(const RateLimitRequest& request, std::chrono::nanoseconds awaited) {
+    server::grpc::Services services;
+    serve_rate_limits_by(services, limits_);
+    const auto call = std::make_shared<Call>();
+    call->there = call.get();
+    std::get<server::grpc::Unary> (*services.find(server::grpc::rate_limit_method))(
+        request.SerializeAsString(), server::grpc::Reply(call, 0, awaited));
+    return call;
+  }
+
   /// Each descriptor of one entry.
   static RateLimitRequest of(std::initializer_list<std::pair<const char*, const char*>> entries) {
     RateLimitRequest request;
@@ -183,6 +194,20 @@ TEST_F(RateLimitAnswers, BringTheirNumbersToTheStore) {
   EXPECT_EQ(store.words(0).at(4), "f 60000000 7 604800000000");
   EXPECT_EQ(store.words(1).at(4), "f 60000000 9 604800000000");
   gate_.service.store = nullptr;
+}
+
+TEST_F(RateLimitAnswers, AreKeptBackNoLongerThanHalfOfTheTimeThatTheyAreAwaited) {
+  ASSERT_TRUE(gate_.reload(
+      "{domain: d, rules: [{name: q, limit: leaky-bucket 10/1s queue 10, hold: 1s}]}"));
+  const auto code = [](const std::shared_ptr<Call>& call) { return call->answer.overall_code(); };
+  EXPECT_EQ(code(begin(of({{"a", "1"}}), std::chrono::milliseconds(1))), RateLimitResponse::OK);
+  EXPECT_EQ(code(begin(of({{"a", "1"}}), std::chrono::milliseconds(150))),
+            RateLimitResponse::OVER_LIMIT)
+      << "its slot is 100 ms away";
+  const auto kept = begin(of({{"a", "1"}}), std::chrono::minutes(1));
+  EXPECT_EQ(code(kept), RateLimitResponse::UNKNOWN) << "not answered yet";
+  gate_.loop.run();
+  EXPECT_EQ(code(kept), RateLimitResponse::OK);
 }
 
 TEST_F(RateLimitAnswers, NameTheUnitOfAWindowOfTheCalendar) {

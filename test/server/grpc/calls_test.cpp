@@ -109,6 +109,16 @@ TEST_F(GrpcCalls, WithoutTimeLeftAreNotMade) {
   EXPECT_EQ(ask(call_header(check, {{"grpc-timeout", "99999999H"}}), framed("")).code(), 0);
 }
 
+TEST_F(GrpcCalls, SayHowLongTheyAreAwaited) {
+  ask(call_header(later, {{"grpc-timeout", "1500m"}}), framed(""));
+  ask(call_header(later, {{"grpc-timeout", "2H"}}), framed(""));
+  ask(call_header(later), framed(""));
+  ASSERT_THAT(asked_, SizeIs(3));
+  EXPECT_EQ(asked_[0].second.awaited(), std::chrono::milliseconds(1500));
+  EXPECT_EQ(asked_[1].second.awaited(), std::chrono::seconds(60)) << "as the connection does";
+  EXPECT_EQ(asked_[2].second.awaited(), std::chrono::seconds(60));
+}
+
 TEST_F(GrpcCalls, EndWhenTheirTimeIsOver) {
   const std::int32_t soon =
       client->call(call_header(later, {{"grpc-timeout", "1500m"}}), framed(""));

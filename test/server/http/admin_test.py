@@ -462,6 +462,13 @@ class InAStore(Admin):
         self.assertEqual(self.post("/v1/admin/reset", rule), {"forgotten": 2})
         self.assertEqual(self.forward("/tried", **field), 200)
 
+    def test_peek_of_several_rules_tells_no_time_before_now(self):
+        self.rules.write_text("rules:\n- {name: a, limit: 5/1m}\n- {name: b, limit: 3/1m}\n")
+        self.post("/v1/admin/reload")
+        for _ in range(20):
+            for rule in self.post("/v1/admin/peek", {"uri": "/"})["rules"]:
+                self.assertGreaterEqual(min(rule["ready_after_us"], rule["reset_after_us"]), 0)
+
     def test_reset_says_that_it_is_gone(self):
         self.redis.kill()
         told = self.post("/v1/admin/reset", {"key": "a", "limit": "5/1m"}, status=503)

@@ -398,6 +398,31 @@ class Envoy(EnvoyProxy, unittest.TestCase):
         store.start()
         self.weir.eventually(lambda: self.ask("/login", "POST").status == 200)
 
+    def test_a_queue_is_kept_within_half_of_the_time_that_it_waits(self):
+        rules = self.scratch / "queue.yaml"
+        rules.write_text("domain: edge\nrules:\n"
+                         "- {name: q, limit: leaky-bucket 1/600ms queue 9, hold: 30s}\n")
+        self.weir.stop()
+        self.weir = self.enter(Weir("--grpc", f"127.0.0.1:{self.weir.ports['grpc']}",
+                                    "--rules", str(rules)))
+        self.weir.eventually(lambda: "RateLimit" in self.ask("/").fields)
+        time.sleep(0.6)
+        seen = []
+
+        def ask():
+            seen.append((self.ask("/").status, time.monotonic()))
+
+        threads = [threading.Thread(target=ask) for _ in range(6)]
+        for each in threads:
+            each.start()
+        for each in threads:
+            each.join()
+        # Slots come every 600 ms, and Envoy waits for 3 s here: of those who ask at once three.
+        passed = sorted(at for status, at in seen if status == 200)
+        self.assertIn(len(passed), (3, 4), seen)
+        self.assertEqual({status for status, _ in seen}, {200, 429})
+        self.assertGreater(passed[-1] - passed[0], 0.6 * (len(passed) - 1) - 0.3, seen)
+
     def test_nobody_passes_by_values_that_are_long(self):
         masked = "- masked_remote_address: &client {v6_prefix_mask_len: 64}\n"
         self.start_proxy({masked: masked + "".join(
